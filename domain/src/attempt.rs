@@ -1,0 +1,297 @@
+//! Attempts: what was reported about each send. Reports are facts and only ever added; an attempt is
+//! what all reports about it say together, so their order of arrival does not matter.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::fingerprint::Hash;
+use crate::name::{DestinationKey, LayerName, Receipt, SourceName, SourceOperation};
+use crate::time::Timestamp;
+
+/// What identifies an attempt: (operation, claim) or, where no claim is known, (operation, number)
+/// (semantics 3.5). The operation is the source's own name, so that a send reported under an alias
+/// stays a send of its own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct AttemptRef {
+    /// The source's name for the operation.
+    pub operation: SourceOperation,
+    /// The claim under which it was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<String>,
+    /// Its number; counts only where there is no claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u32>,
+}
+
+impl AttemptRef {
+    /// The identity by claim if there is one, else by number.
+    pub fn new(operation: SourceOperation, claim: Option<String>, number: Option<u32>) -> Self {
+        let number = if claim.is_some() { None } else { Some(number.unwrap_or(1)) };
+        Self { operation, claim, number }
+    }
+}
+
+impl fmt::Display for AttemptRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.claim, self.number) {
+            (Some(claim), _) => write!(f, "{}/{claim}", self.operation),
+            (None, number) => write!(f, "{}/{}", self.operation, number.unwrap_or(1)),
+        }
+    }
+}
+
+/// How an attempt ended, in the words of the event vocabulary (cases §0).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportedOutcome {
+    /// It says it worked.
+    Ok,
+    /// The destination refused.
+    Rejected,
+    /// Something failed.
+    Error,
+    /// No answer in time.
+    Timeout,
+    /// The connection broke.
+    ConnLost,
+    /// A limiter refused.
+    Throttled,
+    /// The sender died.
+    Abandoned,
+}
+
+impl ReportedOutcome {
+    /// The outcome with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "ok" => Self::Ok,
+            "rejected" => Self::Rejected,
+            "error" => Self::Error,
+            "timeout" => Self::Timeout,
+            "conn_lost" => Self::ConnLost,
+            "throttled" => Self::Throttled,
+            "abandoned" => Self::Abandoned,
+            _ => return None,
+        })
+    }
+}
+
+/// How far a send had come when it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Looking up the address (E3).
+    Resolve,
+    /// Connecting (E4).
+    Connect,
+    /// TLS before Finished (E5).
+    Tls,
+    /// A byte was handed to the kernel (E10).
+    Sent,
+    /// The head arrived, the body did not (E14).
+    Head,
+}
+
+impl Phase {
+    /// The phase with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "resolve" => Self::Resolve,
+            "connect" => Self::Connect,
+            "tls" => Self::Tls,
+            "sent" => Self::Sent,
+            "head" => Self::Head,
+            _ => return None,
+        })
+    }
+}
+
+/// What a report says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "report", rename_all = "snake_case")]
+pub enum ReportKind {
+    /// A claim was taken; by itself a *possible send*.
+    Claimed {
+        /// The lease, in seconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lease_s: Option<u64>,
+    },
+    /// A send began.
+    Started {
+        /// Hash of the arguments that were sent, if the source shows them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        args_hash: Option<Hash>,
+        /// When the sender stops waiting.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        deadline: Option<Timestamp>,
+    },
+    /// A send ended.
+    Ended(End),
+}
+
+/// The end of an attempt as reported.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// In the source's words.
+    pub outcome: ReportedOutcome,
+    /// The HTTP status, if one arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<u16>,
+    /// The destination's error code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The destination's name for what it made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<Receipt>,
+    /// How far the send came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    /// Whether the answer was marked as replayed from a store.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replayed: bool,
+    /// Who says so, when it is not the sender itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported_by: Option<String>,
+}
+
+/// One thing that was said about one attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// Which attempt.
+    pub attempt: AttemptRef,
+    /// When it was received; for imported lines their `ts`.
+    pub at: Timestamp,
+    /// When it happened by the destination's clock, if that is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_time: Option<Timestamp>,
+    /// Who says it.
+    pub source: SourceName,
+    /// The number given, claim or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u32>,
+    /// The retry layer that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<LayerName>,
+    /// The process that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
+    /// The key that went to the destination.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dest_key: Option<DestinationKey>,
+    /// How many attempts the source allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u32>,
+    /// What it says.
+    #[serde(flatten)]
+    pub kind: ReportKind,
+}
+
+/// An attempt, put together from all reports about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt<'a> {
+    /// Which one.
+    pub id: &'a AttemptRef,
+    /// The number its source gives it.
+    pub number: Option<u32>,
+    /// The retry layer that made it.
+    pub owner: Option<&'a LayerName>,
+    /// The process that made it.
+    pub worker: Option<&'a str>,
+    /// The key that was sent, where it is told.
+    pub dest_key: Option<&'a DestinationKey>,
+    /// When it must be counted as sent: the earliest time in any report.
+    pub dispatched_at: Timestamp,
+    /// When it stops counting as running if no end is reported: lease end or deadline.
+    pub runs_until: Timestamp,
+    /// The lease its claim was given, in seconds, where that is told.
+    pub lease_s: Option<u64>,
+    /// Whether only a claim is known, so that the send itself is a guess.
+    pub is_possible_send: bool,
+    /// Hash of the arguments that were sent, if the source shows them.
+    pub args_hash: Option<&'a Hash>,
+    /// The ends reported, earliest first; several only if sources disagree.
+    pub ends: Vec<(&'a Report, &'a End)>,
+    /// How many attempts its source allows, the largest figure told.
+    pub budget: Option<u32>,
+}
+
+impl Attempt<'_> {
+    /// Whether it is running: no end is known and its time has not run out.
+    pub fn is_running(&self, now: Timestamp) -> bool {
+        self.ends.is_empty() && now < self.runs_until
+    }
+
+    /// When its end was first reported, if it was.
+    pub fn ended_at(&self) -> Option<Timestamp> {
+        self.ends.first().map(|(report, _)| report.at)
+    }
+}
+
+/// Puts attempts together from reports: ordered by first sight, then by identity.
+pub fn gather<'a>(reports: impl Iterator<Item = &'a Report>, default_deadline: Duration) -> Vec<Attempt<'a>> {
+    let mut by_id: BTreeMap<&AttemptRef, Vec<&Report>> = BTreeMap::new();
+    for report in reports {
+        by_id.entry(&report.attempt).or_default().push(report);
+    }
+    let mut attempts: Vec<_> =
+        by_id.into_iter().map(|(id, reports)| put_together(id, reports, default_deadline)).collect();
+    attempts.sort_by_key(|attempt| (attempt.dispatched_at, attempt.id));
+    attempts
+}
+
+fn put_together<'a>(id: &'a AttemptRef, mut reports: Vec<&'a Report>, default_deadline: Duration) -> Attempt<'a> {
+    if reports.len() > 1 {
+        // A total order over content, not over arrival: whatever comes twice or swapped reads the same.
+        reports.sort_by_cached_key(|report| (report.at, serde_json::to_string(report).unwrap_or_default()));
+        reports.dedup();
+    }
+    let first_at = reports[0].at;
+    let mut attempt = Attempt {
+        id,
+        number: None,
+        owner: None,
+        worker: None,
+        dest_key: None,
+        dispatched_at: first_at,
+        runs_until: first_at.plus(default_deadline),
+        lease_s: None,
+        is_possible_send: true,
+        args_hash: None,
+        ends: Vec::new(),
+        budget: None,
+    };
+    let mut told_until: Option<Timestamp> = None;
+    for report in reports {
+        attempt.number = attempt.number.or(report.number);
+        attempt.owner = attempt.owner.or(report.owner.as_ref());
+        attempt.worker = attempt.worker.or(report.worker.as_deref());
+        attempt.dest_key = attempt.dest_key.or(report.dest_key.as_ref());
+        attempt.budget = attempt.budget.max(report.budget);
+        told_until = told_until.max(take_in(&mut attempt, report, default_deadline));
+    }
+    attempt.runs_until = told_until.unwrap_or(attempt.runs_until);
+    attempt
+}
+
+/// Takes one report's content in; returns until when the attempt runs, if the report tells.
+fn take_in<'a>(attempt: &mut Attempt<'a>, report: &'a Report, default_deadline: Duration) -> Option<Timestamp> {
+    match &report.kind {
+        ReportKind::Claimed { lease_s } => {
+            attempt.lease_s = attempt.lease_s.max(*lease_s);
+            Some(report.at.plus(lease_s.map_or(default_deadline, Duration::from_secs)))
+        }
+        ReportKind::Started { args_hash, deadline } => {
+            attempt.is_possible_send = false;
+            attempt.args_hash = attempt.args_hash.or(args_hash.as_ref());
+            Some(deadline.unwrap_or(report.at.plus(default_deadline)))
+        }
+        ReportKind::Ended(end) => {
+            attempt.is_possible_send = false;
+            attempt.ends.push((report, end));
+            None
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The rules of Tallystick: what is known about an operation, and what may be done now.
+//!
+//! Pure: no IO, no async, no clock (`now` is an argument). Compiles to native code and to WebAssembly.
+//!
+//! # Glossary
+//!
+//! | word | meaning |
+//! |---|---|
+//! | **operation** | one logical action on somebody else's system, with a stable *operation key* |
+//! | **intent** | the root of a chain of operations that mean the same thing (supersedes, retries, adopts); effects are counted per intent |
+//! | **guarded / observed** | we authorise and send it / somebody else did, and we only read about it |
+//! | **attempt** | one transport send of an operation, counted apart from its outcome |
+//! | **report** | one line that says something about an attempt: it was claimed, it started, it ended |
+//! | **verdict** | what one attempt's answer proves (`unknown` is a verdict, not an error) |
+//! | **closer** | the rule (K1–K7) that makes an attempt no longer *open* |
+//! | **evidence** | a fact about the outcome from elsewhere: a delivery, a look-up, a statement; strength hint, P0..P3 |
+//! | **receipt** | the destination's own name for the object an attempt made |
+//! | **effect** | a distinct receipt at the destination |
+//! | **outcome, fold** | what all attempts and evidence together say; never depends on the order of arrival |
+//! | **uncertain** | a state: an attempt is open. Neither success nor failure, nor an error |
+//! | **contract** | what a tool's destination promises about keys, look-ups and receipts |
+//! | **tool** | a named kind of action with a side-effect class and a contract |
+//! | **destination** | the system that a tool acts on, named in configuration |
+//! | **destination key** | the idempotency key that was sent to the destination |
+//! | **key window** | how long the destination key still protects a repeat |
+//! | **source, trust** | where facts come from, and how far they are believed |
+//! | **action** | an operator's act, with its own key |
+//! | **decision, ruling** | the verdict on each action, and why |
+//! | **second person** | dual control: an act that two different people must make |
+//! | **finding** | something an auditor should see, beside the state |
+//! | **claim, lease, epoch** | the right to send, its end, and the number that fences out older holders |
+//! | **compensation** | an operation of its own that undoes another |
+//! | **pivot** | the step of a workflow after which nothing is undone |
+//! | **workflow** | several operations that belong together |
+
+pub mod action;
+pub mod attempt;
+pub mod contract;
+pub mod decision;
+pub mod evidence;
+pub mod fingerprint;
+pub mod intake;
+pub mod name;
+pub mod operation;
+pub mod outcome;
+pub mod permission;
+pub mod query;
+pub mod refusal;
+pub mod time;
+pub mod tool;
+pub mod transition;
+pub mod verdict;
+pub mod view;
+
+/// The edition of the rules that judged a journal entry. It goes into every entry; `verify` replays
+/// entries and never judges them again.
+pub const RULES_VERSION: u32 = 1;

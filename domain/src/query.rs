@@ -1,0 +1,169 @@
+//! Filters, sort and cursor of the lists, as data, to and from URLs. The state of every list is its URL.
+
+use serde::{Deserialize, Serialize};
+
+use crate::operation::{Mode, Reason, State};
+
+/// Rows on a page unless asked otherwise.
+pub const PAGE_SIZE: u32 = 50;
+/// The most rows a page may have.
+pub const PAGE_LIMIT: u32 = 200;
+
+/// What `/operations` and `GET /api/v1/operations` show.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct OperationQuery {
+    /// A state word: `uncertain`.
+    pub state: Option<String>,
+    /// A tool's name, exactly.
+    pub tool: Option<String>,
+    /// A destination's name, exactly.
+    pub destination: Option<String>,
+    /// Guarded or observed.
+    pub mode: Option<Mode>,
+    /// Start of an operation key, a whole receipt, a whole id, or a source's name for the operation.
+    pub search: Option<String>,
+    /// Only those whose key was not given.
+    pub without_key: bool,
+    /// Where the page starts; opaque.
+    pub after: Option<String>,
+    /// Rows on the page.
+    pub limit: Option<u32>,
+}
+
+/// What the queue shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct QueueQuery {
+    /// Only this reason.
+    pub reason: Option<Reason>,
+    /// Only one assignee, by id; `me` is the reader.
+    pub assignee: Option<String>,
+    /// Where the page starts; opaque.
+    pub after: Option<String>,
+    /// Rows on the page.
+    pub limit: Option<u32>,
+    /// The row whose decision is shown beside the list, by id.
+    pub selected: Option<String>,
+}
+
+/// What is wrong with a URL's query.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[error("{parameter}={value:?} is not understood; {expected}")]
+pub struct QueryError {
+    /// The parameter.
+    pub parameter: String,
+    /// What it held.
+    pub value: String,
+    /// What it may hold.
+    pub expected: String,
+}
+
+impl OperationQuery {
+    /// Reads name and value pairs; unknown names are ignored, unknown values are errors.
+    pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, QueryError> {
+        let mut query = Self::default();
+        for (name, value) in pairs.into_iter().filter(|(_, value)| !value.is_empty()) {
+            match name {
+                "state" if State::WORDS.contains(&value) => query.state = Some(value.into()),
+                "state" => return Err(bad(name, value, &format!("use one of {}", State::WORDS.join(", ")))),
+                "tool" => query.tool = Some(value.into()),
+                "destination" => query.destination = Some(value.into()),
+                "mode" => {
+                    query.mode = Some(Mode::parse(value).ok_or_else(|| bad(name, value, "use guarded or observed"))?);
+                }
+                "search" => query.search = Some(value.into()),
+                "without_key" => query.without_key = value == "true",
+                "after" => query.after = Some(value.into()),
+                "limit" => query.limit = Some(limit(value)?),
+                _ => {}
+            }
+        }
+        Ok(query)
+    }
+
+    /// Name and value pairs that read back to the same query.
+    pub fn to_pairs(&self) -> Vec<(&'static str, String)> {
+        let mut pairs = Vec::new();
+        let mut push = |name, value: Option<String>| pairs.extend(value.map(|value| (name, value)));
+        push("state", self.state.clone());
+        push("tool", self.tool.clone());
+        push("destination", self.destination.clone());
+        push("mode", self.mode.map(|mode| mode.name().into()));
+        push("search", self.search.clone());
+        push("without_key", self.without_key.then(|| "true".into()));
+        push("after", self.after.clone());
+        push("limit", self.limit.map(|limit| limit.to_string()));
+        pairs
+    }
+}
+
+impl QueueQuery {
+    /// Reads name and value pairs; unknown names are ignored, unknown values are errors.
+    pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, QueryError> {
+        let mut query = Self::default();
+        for (name, value) in pairs.into_iter().filter(|(_, value)| !value.is_empty()) {
+            match name {
+                "reason" => {
+                    let known = Reason::ALL.map(Reason::name).join(", ");
+                    let reason = Reason::parse(value).ok_or_else(|| bad(name, value, &format!("use one of {known}")))?;
+                    query.reason = Some(reason);
+                }
+                "assignee" => query.assignee = Some(value.into()),
+                "after" => query.after = Some(value.into()),
+                "limit" => query.limit = Some(limit(value)?),
+                "selected" => query.selected = Some(value.into()),
+                _ => {}
+            }
+        }
+        Ok(query)
+    }
+
+    /// Name and value pairs that read back to the same query.
+    pub fn to_pairs(&self) -> Vec<(&'static str, String)> {
+        let mut pairs = Vec::new();
+        let mut push = |name, value: Option<String>| pairs.extend(value.map(|value| (name, value)));
+        push("reason", self.reason.map(|reason| reason.name().into()));
+        push("assignee", self.assignee.clone());
+        push("after", self.after.clone());
+        push("limit", self.limit.map(|limit| limit.to_string()));
+        push("selected", self.selected.clone());
+        pairs
+    }
+}
+
+fn limit(value: &str) -> Result<u32, QueryError> {
+    let expected = format!("use a whole number from 1 to {PAGE_LIMIT}");
+    let limit: u32 = value.parse().map_err(|_| bad("limit", value, &expected))?;
+    if (1..=PAGE_LIMIT).contains(&limit) { Ok(limit) } else { Err(bad("limit", value, &expected)) }
+}
+
+fn bad(parameter: &str, value: &str, expected: &str) -> QueryError {
+    QueryError { parameter: parameter.into(), value: value.into(), expected: expected.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_reads_back_from_its_pairs() {
+        let query = OperationQuery {
+            state: Some("uncertain".into()),
+            mode: Some(Mode::Observed),
+            search: Some("refund:".into()),
+            without_key: true,
+            limit: Some(20),
+            ..OperationQuery::default()
+        };
+        let pairs = query.to_pairs();
+        let read = OperationQuery::from_pairs(pairs.iter().map(|(n, v)| (*n, v.as_str()))).unwrap();
+        assert_eq!(read, query);
+    }
+
+    #[test]
+    fn an_unknown_state_is_an_error_that_lists_the_known_ones() {
+        let error = OperationQuery::from_pairs([("state", "lost")]).unwrap_err();
+        assert!(error.to_string().contains("uncertain"), "{error}");
+        assert!(OperationQuery::from_pairs([("limit", "0")]).is_err());
+        assert!(QueueQuery::from_pairs([("reason", "bored")]).is_err());
+    }
+}

@@ -1,0 +1,1 @@
+//! The flat types that travel to the browser.
