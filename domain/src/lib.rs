@@ -40,6 +40,7 @@ pub mod decision;
 pub mod evidence;
 pub mod fingerprint;
 pub mod intake;
+pub mod json;
 pub mod name;
 pub mod operation;
 pub mod outcome;
