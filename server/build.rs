@@ -17,9 +17,7 @@ const MANIFEST: &str = "browser-part.txt";
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<()> {
-    let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?)
-        .join("..")
-        .canonicalize()?;
+    let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?).join("..").canonicalize()?;
     let mut table = Table::new(PathBuf::from(std::env::var("OUT_DIR")?));
     embed_style(&root.join("style"), &mut table)?;
     embed_browser_part(&root, &mut table)?;
@@ -36,39 +34,21 @@ struct Table {
 
 impl Table {
     fn new(folder: PathBuf) -> Self {
-        Self {
-            folder,
-            rows: String::new(),
-            stylesheet: String::new(),
-            browser_part: "None".to_owned(),
-        }
+        Self { folder, rows: String::new(), stylesheet: String::new(), browser_part: "None".to_owned() }
     }
 
     /// Adds one file. Its bytes, and those of its compressed forms, are copied first: the originals may be replaced while
     /// the compiler is still reading.
-    fn add(
-        &mut self,
-        address: &str,
-        hash: &str,
-        content: &[u8],
-        packed: &[(&str, PathBuf)],
-    ) -> Outcome<()> {
+    fn add(&mut self, address: &str, hash: &str, content: &[u8], packed: &[(&str, PathBuf)]) -> Outcome<()> {
         let copy = format!("{hash}-{}", address.rsplit('/').next().unwrap_or("file"));
         fs::write(self.folder.join(&copy), content)?;
         let mut forms = format!("Form {{ encoding: \"\", bytes: {} }}", include(&copy));
         for (encoding, file) in packed.iter().filter(|(_, file)| file.is_file()) {
             let packed_copy = format!("{copy}.{encoding}");
             fs::copy(file, self.folder.join(&packed_copy))?;
-            write!(
-                forms,
-                ", Form {{ encoding: {encoding:?}, bytes: {} }}",
-                include(&packed_copy)
-            )?;
+            write!(forms, ", Form {{ encoding: {encoding:?}, bytes: {} }}", include(&packed_copy))?;
         }
-        writeln!(
-            self.rows,
-            "    File {{ address: {address:?}, hash: {hash:?}, forms: &[{forms}] }},"
-        )?;
+        writeln!(self.rows, "    File {{ address: {address:?}, hash: {hash:?}, forms: &[{forms}] }},")?;
         Ok(())
     }
 
@@ -89,9 +69,8 @@ fn include(name: &str) -> String {
 /// the folder are embedded as they are.
 fn embed_style(style: &Path, table: &mut Table) -> Outcome<()> {
     println!("cargo::rerun-if-changed={}", style.display());
-    let mut files: Vec<PathBuf> = fs::read_dir(style)?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<_, _>>()?;
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(style)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
     files.sort();
     let (sheets, others): (Vec<_>, Vec<_>) = files
         .into_iter()
@@ -104,11 +83,7 @@ fn embed_style(style: &Path, table: &mut Table) -> Outcome<()> {
     }
     table.stylesheet = embed_hashed("tallystick.css", &sheet, table)?;
     for file in others {
-        if let Some(name) = file
-            .file_name()
-            .and_then(|name| name.to_str())
-            .filter(|name| !name.starts_with('.'))
-        {
+        if let Some(name) = file.file_name().and_then(|name| name.to_str()).filter(|name| !name.starts_with('.')) {
             embed_hashed(name, &fs::read(&file)?, table)?;
         }
     }
@@ -137,11 +112,7 @@ fn embed_browser_part(root: &Path, table: &mut Table) -> Outcome<()> {
     let Ok(manifest) = fs::read_to_string(site.join(MANIFEST)) else {
         return Ok(());
     };
-    for source in digest::BROWSER_SOURCES
-        .iter()
-        .map(|source| root.join(source))
-        .filter(|source| source.exists())
-    {
+    for source in digest::BROWSER_SOURCES.iter().map(|source| root.join(source)).filter(|source| source.exists()) {
         println!("cargo::rerun-if-changed={}", source.display());
     }
     if field(&manifest, "source") != Some(digest::of_browser_sources(root)?.as_str()) {
@@ -152,25 +123,14 @@ fn embed_browser_part(root: &Path, table: &mut Table) -> Outcome<()> {
     }
     let hash = field(&manifest, "hash").ok_or("the browser part's manifest names no hash")?;
     for name in [GLUE, WASM] {
-        let packed = [
-            ("br", site.join(format!("{name}.br"))),
-            ("gzip", site.join(format!("{name}.gz"))),
-        ];
-        table.add(
-            &format!("/pkg/{hash}/{name}"),
-            hash,
-            &fs::read(site.join(name))?,
-            &packed,
-        )?;
+        let packed = [("br", site.join(format!("{name}.br"))), ("gzip", site.join(format!("{name}.gz")))];
+        table.add(&format!("/pkg/{hash}/{name}"), hash, &fs::read(site.join(name))?, &packed)?;
     }
-    table.browser_part = format!(
-        "Some(BrowserPart {{ glue_url: \"/pkg/{hash}/{GLUE}\", wasm_url: \"/pkg/{hash}/{WASM}\" }})"
-    );
+    table.browser_part =
+        format!("Some(BrowserPart {{ glue_url: \"/pkg/{hash}/{GLUE}\", wasm_url: \"/pkg/{hash}/{WASM}\" }})");
     Ok(())
 }
 
 fn field<'a>(manifest: &'a str, name: &str) -> Option<&'a str> {
-    manifest
-        .lines()
-        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
+    manifest.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
 }

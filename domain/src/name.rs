@@ -46,11 +46,9 @@ pub fn check_name(what: &str, text: &str, limit: usize) -> Result<(), NameError>
     }
     match text.chars().enumerate().find(|(_, character)| character.is_control()) {
         None => Ok(()),
-        Some((at, control)) => Err(NameError::ControlCharacter {
-            what: what.into(),
-            code: u32::from(control),
-            position: at + 1,
-        }),
+        Some((at, control)) => {
+            Err(NameError::ControlCharacter { what: what.into(), code: u32::from(control), position: at + 1 })
+        }
     }
 }
 

@@ -103,8 +103,9 @@ impl QueueQuery {
         for (name, value) in pairs.into_iter().filter(|(_, value)| !value.is_empty()) {
             match name {
                 "reason" => {
-                    let known = Reason::ALL.map(Reason::name).join(", ");
-                    let reason = Reason::parse(value).ok_or_else(|| bad(name, value, &format!("use one of {known}")))?;
+                    let known = Reason::ALL.iter().map(|reason| reason.name()).collect::<Vec<_>>().join(", ");
+                    let reason =
+                        Reason::parse(value).ok_or_else(|| bad(name, value, &format!("use one of {known}")))?;
                     query.reason = Some(reason);
                 }
                 "assignee" => query.assignee = Some(value.into()),

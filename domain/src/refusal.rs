@@ -20,7 +20,9 @@ pub enum Refusal {
         permission: Permission,
     },
     /// The operation changed since the person looked.
-    #[error("The operation changed since you looked: you saw version {seen}, it is now {current}. Nothing was done. Read what changed, then decide again.")]
+    #[error(
+        "The operation changed since you looked: you saw version {seen}, it is now {current}. Nothing was done. Read what changed, then decide again."
+    )]
     StaleVersion {
         /// What the person saw.
         seen: u64,
@@ -28,7 +30,9 @@ pub enum Refusal {
         current: u64,
     },
     /// The same action key came with other content.
-    #[error("This action key was already used for something else. Nothing was done. Open the form again to get a fresh key.")]
+    #[error(
+        "This action key was already used for something else. Nothing was done. Open the form again to get a fresh key."
+    )]
     ActionKeyReused {},
     /// The decision table forbids it.
     #[error("{} is forbidden now (row {row}): {reason} Nothing was done.", action.label())]
@@ -72,7 +76,9 @@ pub enum Refusal {
         problem: String,
     },
     /// The operation key is taken by other arguments; a conflicting proposal was kept.
-    #[error("This operation key is already recorded with other arguments. No operation was made; the proposal is kept beside operation {operation_id} for a person to see.")]
+    #[error(
+        "This operation key is already recorded with other arguments. No operation was made; the proposal is kept beside operation {operation_id} for a person to see."
+    )]
     OperationKeyConflict {
         /// The operation that has the key.
         operation_id: String,
@@ -80,7 +86,9 @@ pub enum Refusal {
         changes: Vec<FieldChange>,
     },
     /// The key belongs to an observed operation.
-    #[error("This operation key belongs to the observed operation {operation_id}. No operation was made. Adopt it to act on it.")]
+    #[error(
+        "This operation key belongs to the observed operation {operation_id}. No operation was made. Adopt it to act on it."
+    )]
     ObservedOperation {
         /// The observed operation.
         operation_id: String,

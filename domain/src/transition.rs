@@ -85,12 +85,7 @@ impl Decision {
 }
 
 /// Decides what a command changes, or refuses with the fact that refused it.
-pub fn decide(
-    record: &Record,
-    around: &Surroundings,
-    command: &Command,
-    now: Timestamp,
-) -> Result<Decision, Refusal> {
+pub fn decide(record: &Record, around: &Surroundings, command: &Command, now: Timestamp) -> Result<Decision, Refusal> {
     let _ = (record, around, command, now);
     todo!()
 }

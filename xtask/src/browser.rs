@@ -80,10 +80,7 @@ impl BrowserPart {
     fn already_made(source: &str) -> Option<Self> {
         let manifest = fs::read_to_string(layout::site().join(MANIFEST)).ok()?;
         (field(&manifest, "source")? == source).then_some(())?;
-        Some(Self {
-            wasm: read_sizes(&manifest, "wasm")?,
-            glue: read_sizes(&manifest, "glue")?,
-        })
+        Some(Self { wasm: read_sizes(&manifest, "wasm")?, glue: read_sizes(&manifest, "glue")? })
     }
 
     fn make(source: &str) -> Result<Self> {
@@ -114,12 +111,7 @@ impl BrowserPart {
 
 impl Sizes {
     fn describe(self) -> String {
-        format!(
-            "{} · {} brotli · {} gzip",
-            kilobytes(self.raw),
-            kilobytes(self.brotli),
-            kilobytes(self.gzip)
-        )
+        format!("{} · {} brotli · {} gzip", kilobytes(self.raw), kilobytes(self.brotli), kilobytes(self.gzip))
     }
 }
 
@@ -128,21 +120,9 @@ fn compile(toolchain: WasmToolchain) -> Result<PathBuf> {
     run(toolchain
         .cargo()
         .current_dir(layout::root())
-        .args([
-            "build",
-            "--package",
-            PACKAGE,
-            "--target",
-            TARGET,
-            "--profile",
-            PROFILE,
-            "--target-dir",
-        ])
+        .args(["build", "--package", PACKAGE, "--target", TARGET, "--profile", PROFILE, "--target-dir"])
         .arg(layout::front()))?;
-    Ok(layout::front()
-        .join(TARGET)
-        .join(PROFILE)
-        .join("tallystick_browser.wasm"))
+    Ok(layout::front().join(TARGET).join(PROFILE).join("tallystick_browser.wasm"))
 }
 
 /// Uses the library rather than the program, pinned to the version of `wasm-bindgen` itself: the two can never drift apart.
@@ -196,10 +176,7 @@ fn finish(work: &Path, source: &str) -> Result<BrowserPart> {
     let glue = fs::read(work.join(GLUE))?;
     let site = layout::site();
     fresh_folder(&site)?;
-    let part = BrowserPart {
-        wasm: write_compressed(&site, WASM, &wasm)?,
-        glue: write_compressed(&site, GLUE, &glue)?,
-    };
+    let part = BrowserPart { wasm: write_compressed(&site, WASM, &wasm)?, glue: write_compressed(&site, GLUE, &glue)? };
     let lines = [
         format!("source {source}"),
         format!("hash {}", digest::short(&[&wasm, &glue])),
@@ -217,21 +194,13 @@ fn write_compressed(site: &Path, name: &str, content: &[u8]) -> Result<Sizes> {
     fs::write(site.join(name), content)?;
     fs::write(site.join(format!("{name}.br")), &brotli)?;
     fs::write(site.join(format!("{name}.gz")), &gzip)?;
-    Ok(Sizes {
-        raw: content.len(),
-        brotli: brotli.len(),
-        gzip: gzip.len(),
-    })
+    Ok(Sizes { raw: content.len(), brotli: brotli.len(), gzip: gzip.len() })
 }
 
 fn brotli_11(content: &[u8]) -> Result<Vec<u8>> {
     let mut packed = Vec::new();
-    let settings = brotli::enc::BrotliEncoderParams {
-        quality: 11,
-        lgwin: 22,
-        size_hint: content.len(),
-        ..Default::default()
-    };
+    let settings =
+        brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 22, size_hint: content.len(), ..Default::default() };
     brotli::BrotliCompress(&mut &content[..], &mut packed, &settings)?;
     Ok(packed)
 }
@@ -249,20 +218,12 @@ impl Sizes {
 }
 
 fn read_sizes(manifest: &str, name: &str) -> Option<Sizes> {
-    let mut numbers = field(manifest, name)?
-        .split(' ')
-        .map_while(|word| word.parse().ok());
-    Some(Sizes {
-        raw: numbers.next()?,
-        brotli: numbers.next()?,
-        gzip: numbers.next()?,
-    })
+    let mut numbers = field(manifest, name)?.split(' ').map_while(|word| word.parse().ok());
+    Some(Sizes { raw: numbers.next()?, brotli: numbers.next()?, gzip: numbers.next()? })
 }
 
 fn field<'a>(manifest: &'a str, name: &str) -> Option<&'a str> {
-    manifest
-        .lines()
-        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
+    manifest.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
 }
 
 fn kilobytes(bytes: usize) -> String {
@@ -275,11 +236,7 @@ mod tests {
 
     #[test]
     fn the_manifest_gives_back_what_was_written() {
-        let sizes = Sizes {
-            raw: 434_000,
-            brotli: 150_012,
-            gzip: 182_345,
-        };
+        let sizes = Sizes { raw: 434_000, brotli: 150_012, gzip: 182_345 };
         let manifest = format!("source abc\nhash def\nwasm {}\n", sizes.to_words());
         assert_eq!(read_sizes(&manifest, "wasm"), Some(sizes));
         assert_eq!(field(&manifest, "source"), Some("abc"));
@@ -295,31 +252,10 @@ mod tests {
 
     #[test]
     fn the_limit_is_on_brotli() {
-        let small = Sizes {
-            raw: 900_000,
-            brotli: LIMIT_BROTLI_BYTES,
-            gzip: 300_000,
-        };
-        let large = Sizes {
-            brotli: LIMIT_BROTLI_BYTES + 1,
-            ..small
-        };
-        assert!(
-            BrowserPart {
-                wasm: small,
-                glue: small
-            }
-            .check_limit()
-            .is_ok()
-        );
-        assert!(
-            BrowserPart {
-                wasm: large,
-                glue: small
-            }
-            .check_limit()
-            .is_err()
-        );
+        let small = Sizes { raw: 900_000, brotli: LIMIT_BROTLI_BYTES, gzip: 300_000 };
+        let large = Sizes { brotli: LIMIT_BROTLI_BYTES + 1, ..small };
+        assert!(BrowserPart { wasm: small, glue: small }.check_limit().is_ok());
+        assert!(BrowserPart { wasm: large, glue: small }.check_limit().is_err());
     }
 
     #[test]
@@ -329,11 +265,8 @@ mod tests {
         brotli::BrotliDecompress(&mut &brotli_11(&content).unwrap()[..], &mut unpacked).unwrap();
         assert_eq!(unpacked, content);
         let mut unpacked = Vec::new();
-        std::io::Read::read_to_end(
-            &mut flate2::read::GzDecoder::new(&gzip_9(&content).unwrap()[..]),
-            &mut unpacked,
-        )
-        .unwrap();
+        std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&gzip_9(&content).unwrap()[..]), &mut unpacked)
+            .unwrap();
         assert_eq!(unpacked, content);
     }
 }

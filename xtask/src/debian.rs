@@ -16,11 +16,7 @@ pub fn is_installed(package: &str) -> bool {
 
 /// Installs what is missing of `packages`; `why` completes the sentence "… is needed for".
 pub fn install(packages: &[&str], why: &str) -> Result<()> {
-    let missing: Vec<_> = packages
-        .iter()
-        .copied()
-        .filter(|package| !is_installed(package))
-        .collect();
+    let missing: Vec<_> = packages.iter().copied().filter(|package| !is_installed(package)).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -30,9 +26,7 @@ pub fn install(packages: &[&str], why: &str) -> Result<()> {
             "{why} needs the Debian packages {list}, and this is not a Debian system where they can be installed as root. Install their like by hand and call again"
         );
     }
-    say(format!(
-        "Installing Debian packages as root from the network, for {why}: {list}"
-    ));
+    say(format!("Installing Debian packages as root from the network, for {why}: {list}"));
     // Package lists are refreshed only when the first attempt fails: most machines have recent ones.
     if apt_get(&["install", "-y", "--no-install-recommends"], &missing).is_ok() {
         return Ok(());
@@ -46,9 +40,5 @@ fn apt_get(words: &[&str], packages: &[&str]) -> Result<()> {
     let Some(mut command) = as_root("apt-get") else {
         bail!("apt-get needs root, and there is no sudo here");
     };
-    run(command
-        .arg("-qq")
-        .args(words)
-        .args(packages)
-        .env("DEBIAN_FRONTEND", "noninteractive"))
+    run(command.arg("-qq").args(words).args(packages).env("DEBIAN_FRONTEND", "noninteractive"))
 }

@@ -8,11 +8,20 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-/// What the browser part is built from, relative to the checkout.
-pub const BROWSER_SOURCES: [&str; 3] = ["app", "domain", "Cargo.lock"];
+/// What the browser part is built from, relative to the checkout. What is not there is passed over.
+pub const BROWSER_SOURCES: [&str; 8] = [
+    "Cargo.lock",
+    "app/Cargo.toml",
+    "app/src",
+    "app/browser/Cargo.toml",
+    "app/browser/src",
+    "domain/Cargo.toml",
+    "domain/src",
+    "domain/contracts",
+];
 
 /// Folders that never reach the browser.
-const LEFT_OUT: [&str; 4] = ["tests", "benches", "snapshots", "proptest-regressions"];
+const LEFT_OUT: [&str; 3] = ["tests", "snapshots", "proptest-regressions"];
 
 /// The digest of the browser part's sources, as 64 hex digits.
 pub fn of_browser_sources(root: &Path) -> io::Result<String> {
@@ -23,11 +32,7 @@ pub fn of_browser_sources(root: &Path) -> io::Result<String> {
     files.sort();
     let mut hasher = Sha256::new();
     for file in files {
-        let name = file
-            .strip_prefix(root)
-            .unwrap_or(&file)
-            .to_string_lossy()
-            .replace('\\', "/");
+        let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
         let content = fs::read(&file)?;
         hasher.update(name.as_bytes());
         hasher.update((content.len() as u64).to_le_bytes());
@@ -55,11 +60,7 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     }
     for entry in fs::read_dir(path)? {
         let entry = entry?;
-        if !entry
-            .file_name()
-            .to_str()
-            .is_some_and(|name| LEFT_OUT.contains(&name) || name.starts_with('.'))
-        {
+        if !entry.file_name().to_str().is_some_and(|name| LEFT_OUT.contains(&name) || name.starts_with('.')) {
             collect(&entry.path(), files)?;
         }
     }

@@ -3,16 +3,17 @@
 
 use std::path::{Path, PathBuf};
 
-/// The checkout's root: the folder above this crate.
+/// The checkout's root: the folder above this crate. Cargo says at run time where that is; the path known when this was
+/// compiled may belong to another checkout that shares the target folder.
 pub fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_path_buf()
+    let here =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    here.parent().map(Path::to_path_buf).unwrap_or(here)
 }
 
 /// Cargo's own target folder.
 pub fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| root().join("target"), |folder| root().join(folder))
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |folder| root().join(folder))
 }
 
 /// Where the browser part is compiled, apart from the native builds so that neither waits for the other's lock.

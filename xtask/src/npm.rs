@@ -20,19 +20,10 @@ pub fn ensure(folder: &Path, why: &str) -> Result<()> {
     if fs::read_to_string(&installed).is_ok_and(|text| text == lock) {
         return Ok(());
     }
-    say(format!(
-        "Installing npm packages from the network into {}, for {why}",
-        folder.display()
-    ));
+    say(format!("Installing npm packages from the network into {}, for {why}", folder.display()));
     // Playwright would fetch browsers of its own; the journeys use the machine's Chromium.
     run(command("npm")
-        .args([
-            "ci",
-            "--ignore-scripts",
-            "--no-audit",
-            "--no-fund",
-            "--loglevel=error",
-        ])
+        .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
         .env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1")
         .current_dir(folder))?;
     fs::write(installed, lock)?;

@@ -30,14 +30,7 @@ fn is_left_by_cargo(name: &str) -> bool {
     name == "CARGO"
         || name == "LD_LIBRARY_PATH"
         || name == "RUST_RECURSION_COUNT"
-        || [
-            "CARGO_PKG_",
-            "CARGO_MANIFEST_",
-            "CARGO_BIN_",
-            "CARGO_CRATE_",
-        ]
-        .iter()
-        .any(|prefix| name.starts_with(prefix))
+        || ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"].iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// The cargo that started xtask, so that one call never mixes two toolchains.
@@ -47,25 +40,16 @@ pub fn cargo() -> Command {
 
 /// Runs to the end with the terminal's own input and output; anything but success is an error naming the command.
 pub fn run(command: &mut Command) -> Result<()> {
-    let status = command
-        .status()
-        .with_context(|| format!("could not start {}", describe(command)))?;
+    let status = command.status().with_context(|| format!("could not start {}", describe(command)))?;
     check(command, status)
 }
 
 /// Runs to the end and returns what was printed on standard output.
 pub fn capture(command: &mut Command) -> Result<String> {
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("could not start {}", describe(command)))?;
+    let output =
+        command.stdin(Stdio::null()).output().with_context(|| format!("could not start {}", describe(command)))?;
     if !output.status.success() {
-        bail!(
-            "{} failed ({}):\n{}",
-            describe(command),
-            output.status,
-            String::from_utf8_lossy(&output.stderr).trim()
-        );
+        bail!("{} failed ({}):\n{}", describe(command), output.status, String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -82,22 +66,10 @@ pub fn succeeds(command: &mut Command) -> bool {
 
 /// Runs to the end, shows both outputs as they come, and returns them as text beside the exit status.
 pub fn run_watched(command: &mut Command) -> Result<(ExitStatus, String)> {
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command
-        .spawn()
-        .with_context(|| format!("could not start {}", describe(command)))?;
-    let errors = child
-        .stderr
-        .take()
-        .map(|pipe| thread::spawn(move || show_and_keep(pipe, std::io::stderr())));
-    let mut text = child
-        .stdout
-        .take()
-        .map(|pipe| show_and_keep(pipe, std::io::stdout()))
-        .unwrap_or_default();
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().with_context(|| format!("could not start {}", describe(command)))?;
+    let errors = child.stderr.take().map(|pipe| thread::spawn(move || show_and_keep(pipe, std::io::stderr())));
+    let mut text = child.stdout.take().map(|pipe| show_and_keep(pipe, std::io::stdout())).unwrap_or_default();
     if let Some(reader) = errors {
         text.push_str(&reader.join().unwrap_or_default());
     }
@@ -108,10 +80,7 @@ fn show_and_keep(pipe: impl Read, mut to: impl Write) -> String {
     let mut kept = String::new();
     let mut reader = BufReader::new(pipe);
     let mut line = Vec::new();
-    while reader
-        .read_until(b'\n', &mut line)
-        .is_ok_and(|count| count > 0)
-    {
+    while reader.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
         // A closed terminal must not end the run whose output we only pass on.
         let _ = to.write_all(&line);
         kept.push_str(&String::from_utf8_lossy(&line));
@@ -128,19 +97,15 @@ fn check(command: &Command, status: ExitStatus) -> Result<()> {
 }
 
 fn describe(command: &Command) -> String {
-    let words: Vec<_> = std::iter::once(command.get_program())
-        .chain(command.get_args())
-        .map(OsStr::to_string_lossy)
-        .collect();
+    let words: Vec<_> =
+        std::iter::once(command.get_program()).chain(command.get_args()).map(OsStr::to_string_lossy).collect();
     format!("`{}`", words.join(" "))
 }
 
 /// Where a program lies on the search path.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file())
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
 /// The effective user's number; `id` rather than a system call, because the workspace forbids unsafe code.
@@ -168,9 +133,7 @@ pub struct Running {
 impl Running {
     /// Starts the command and keeps it.
     pub fn start(command: &mut Command) -> Result<Self> {
-        let child = command
-            .spawn()
-            .with_context(|| format!("could not start {}", describe(command)))?;
+        let child = command.spawn().with_context(|| format!("could not start {}", describe(command)))?;
         Ok(Self { child })
     }
 
@@ -211,8 +174,7 @@ impl Drop for Running {
 /// Makes an empty folder, replacing what was there.
 pub fn fresh_folder(path: &Path) -> Result<()> {
     if path.exists() {
-        std::fs::remove_dir_all(path)
-            .with_context(|| format!("could not empty {}", path.display()))?;
+        std::fs::remove_dir_all(path).with_context(|| format!("could not empty {}", path.display()))?;
     }
     std::fs::create_dir_all(path).with_context(|| format!("could not create {}", path.display()))
 }

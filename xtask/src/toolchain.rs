@@ -8,9 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::{
-    as_root, capture, cargo, command, find_program, fresh_folder, run, say, succeeds,
-};
+use crate::process::{as_root, capture, cargo, command, find_program, fresh_folder, run, say, succeeds};
 use crate::{debian, layout};
 
 /// The target of the browser part.
@@ -75,10 +73,7 @@ impl WasmToolchain {
     }
 
     fn from_debian() -> Result<Self> {
-        debian::install(
-            &["rustc-web", "cargo-web", "rust-web-src"],
-            "compiling the browser part",
-        )?;
+        debian::install(&["rustc-web", "cargo-web", "rust-web-src"], "compiling the browser part")?;
         ensure_linker()?;
         if !debian_target_is_current()? {
             build_standard_library()?;
@@ -99,40 +94,27 @@ fn debian_command(program: &str) -> Command {
 }
 
 fn libraries_of(rustc: &str) -> Result<PathBuf> {
-    let mut ask = if rustc == DEBIAN_RUSTC {
-        debian_command(rustc)
-    } else {
-        command(rustc)
-    };
-    Ok(PathBuf::from(
-        capture(ask.args(["--print", "target-libdir", "--target", TARGET]))?.trim(),
-    ))
+    let mut ask = if rustc == DEBIAN_RUSTC { debian_command(rustc) } else { command(rustc) };
+    Ok(PathBuf::from(capture(ask.args(["--print", "target-libdir", "--target", TARGET]))?.trim()))
 }
 
 fn has_target(rustc: &str) -> Result<bool> {
     let Ok(entries) = fs::read_dir(libraries_of(rustc)?) else {
         return Ok(false);
     };
-    Ok(entries
-        .flatten()
-        .any(|entry| is_library(&entry.path(), "libstd-")))
+    Ok(entries.flatten().any(|entry| is_library(&entry.path(), "libstd-")))
 }
 
 fn is_library(path: &Path, prefix: &str) -> bool {
-    path.extension()
-        .is_some_and(|extension| extension == "rlib")
-        && path
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with(prefix))
+    path.extension().is_some_and(|extension| extension == "rlib")
+        && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix))
 }
 
 fn rustup_adds_target() -> Result<bool> {
     if find_program("rustup").is_none() {
         return Ok(false);
     }
-    say(format!(
-        "Fetching Rust's {TARGET} target with rustup (network)"
-    ));
+    say(format!("Fetching Rust's {TARGET} target with rustup (network)"));
     Ok(run(command("rustup").args(["target", "add", TARGET])).is_ok() && has_target("rustc")?)
 }
 
@@ -145,22 +127,13 @@ fn ensure_linker() -> Result<()> {
     }
     let version = llvm_version()?;
     debian::install(&[&format!("lld-{version}")], "linking the browser part")?;
-    say(format!(
-        "Linking {} to Debian's lld {version} (root)",
-        link.display()
-    ));
-    run(root("mkdir")?
-        .arg("-p")
-        .arg(link.parent().unwrap_or(Path::new("/"))))?;
-    run(root("ln")?
-        .arg("-sf")
-        .arg(format!("/usr/lib/llvm-{version}/bin/lld"))
-        .arg(&link))
+    say(format!("Linking {} to Debian's lld {version} (root)", link.display()));
+    run(root("mkdir")?.arg("-p").arg(link.parent().unwrap_or(Path::new("/"))))?;
+    run(root("ln")?.arg("-sf").arg(format!("/usr/lib/llvm-{version}/bin/lld")).arg(&link))
 }
 
 fn root(program: &str) -> Result<Command> {
-    as_root(program)
-        .with_context(|| format!("`{program}` must run as root here, and there is no sudo"))
+    as_root(program).with_context(|| format!("`{program}` must run as root here, and there is no sudo"))
 }
 
 fn verbose_version() -> Result<String> {
@@ -173,29 +146,23 @@ fn host_of_debian() -> Result<String> {
 
 /// The major LLVM version, which the linker must share: it reads the compiler's bitcode.
 fn llvm_version() -> Result<String> {
-    let version =
-        field(&verbose_version()?, "LLVM version: ").context("rustc -vV names no LLVM version")?;
+    let version = field(&verbose_version()?, "LLVM version: ").context("rustc -vV names no LLVM version")?;
     Ok(version.split('.').next().unwrap_or_default().to_owned())
 }
 
 fn field(text: &str, name: &str) -> Option<String> {
-    text.lines()
-        .find_map(|line| line.strip_prefix(name))
-        .map(str::to_owned)
+    text.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned)
 }
 
 fn debian_target_is_current() -> Result<bool> {
     let stamp = libraries_of(DEBIAN_RUSTC)?.join(STAMP);
     Ok(has_target(DEBIAN_RUSTC)?
-        && fs::read_to_string(stamp)
-            .is_ok_and(|built_by| built_by == verbose_version().unwrap_or_default()))
+        && fs::read_to_string(stamp).is_ok_and(|built_by| built_by == verbose_version().unwrap_or_default()))
 }
 
 /// Builds the standard library for the browser from Debian's sources and puts it where Debian's rustc looks.
 fn build_standard_library() -> Result<()> {
-    say(
-        "Building Rust's standard library for the browser from Debian's sources (about a minute and a half, once)",
-    );
+    say("Building Rust's standard library for the browser from Debian's sources (about a minute and a half, once)");
     let scratch = layout::target().join("wasm-std");
     fresh_folder(&scratch.join("src"))?;
     fs::write(scratch.join("src/lib.rs"), "")?;
@@ -209,18 +176,8 @@ fn build_standard_library() -> Result<()> {
         .env("CARGO_TARGET_DIR", scratch.join("target"))
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", "-Cembed-bitcode=yes")
-        .args([
-            "build",
-            "--quiet",
-            "--release",
-            "-Zbuild-std=std,panic_abort,panic_unwind",
-            "--target",
-            TARGET,
-        ]))?;
-    install_libraries(
-        &scratch.join("target").join(TARGET).join("release/deps"),
-        &scratch,
-    )?;
+        .args(["build", "--quiet", "--release", "-Zbuild-std=std,panic_abort,panic_unwind", "--target", TARGET]))?;
+    install_libraries(&scratch.join("target").join(TARGET).join("release/deps"), &scratch)?;
     // Cargo does not see that the standard library changed, and would link old objects against it.
     let _ = fs::remove_dir_all(layout::front());
     Ok(())
@@ -230,11 +187,8 @@ fn install_libraries(built: &Path, scratch: &Path) -> Result<()> {
     let folder = libraries_of(DEBIAN_RUSTC)?;
     let stamp = scratch.join(STAMP);
     fs::write(&stamp, verbose_version()?)?;
-    let mut libraries: Vec<PathBuf> = fs::read_dir(built)?
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| is_to_install(path))
-        .collect();
+    let mut libraries: Vec<PathBuf> =
+        fs::read_dir(built)?.flatten().map(|entry| entry.path()).filter(|path| is_to_install(path)).collect();
     libraries.push(stamp);
     say(format!("Copying it to {} (root)", folder.display()));
     run(root("rm")?.arg("-rf").arg(&folder))?;
@@ -254,10 +208,7 @@ mod tests {
 
     #[test]
     fn host_and_linker_version_come_from_the_compilers_own_words() {
-        assert_eq!(
-            field(VERSION, "host: ").as_deref(),
-            Some("x86_64-unknown-linux-gnu")
-        );
+        assert_eq!(field(VERSION, "host: ").as_deref(), Some("x86_64-unknown-linux-gnu"));
         assert_eq!(field(VERSION, "LLVM version: ").as_deref(), Some("22.1.2"));
         assert_eq!(field(VERSION, "no such: "), None);
     }
