@@ -65,6 +65,11 @@ impl BrowserPart {
         Ok(part)
     }
 
+    /// The finished WebAssembly, as the server embeds it.
+    pub fn wasm_file() -> PathBuf {
+        layout::site().join(WASM)
+    }
+
     /// An error when the WebAssembly has grown past the limit.
     pub fn check_limit(&self) -> Result<()> {
         if self.wasm.brotli > LIMIT_BROTLI_BYTES {
@@ -121,8 +126,18 @@ fn compile(toolchain: WasmToolchain) -> Result<PathBuf> {
         .cargo()
         .current_dir(layout::root())
         .args(["build", "--package", PACKAGE, "--target", TARGET, "--profile", PROFILE, "--target-dir"])
-        .arg(layout::front()))?;
+        .arg(layout::front())
+        .env("CARGO_ENCODED_RUSTFLAGS", remapped_paths().join("\x1f")))?;
     Ok(layout::front().join(TARGET).join(PROFILE).join("tallystick_browser.wasm"))
+}
+
+/// Panics name their source files. Without this the names would tell people about the home folder of whoever built it,
+/// and the same sources would have another hash on every machine.
+fn remapped_paths() -> Vec<String> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo"))).unwrap_or_default();
+    let registries = fs::read_dir(home.join("registry/src")).into_iter().flatten().flatten();
+    registries.map(|registry| format!("--remap-path-prefix={}=crates", registry.path().display())).collect()
 }
 
 /// Uses the library rather than the program, pinned to the version of `wasm-bindgen` itself: the two can never drift apart.

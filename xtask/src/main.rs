@@ -1,13 +1,124 @@
-//! The one build tool a person needs.
+//! The one build tool a person needs: `cargo xtask run` from a fresh clone to a signed-in browser, `cargo xtask test`, and
+//! what CI calls. It sets up what a machine lacks, and says so first. Nothing here is part of the product.
 
+mod bench;
 mod browser;
+mod ci;
+mod counts;
 mod debian;
+mod dev;
 mod digest;
 mod layout;
 mod npm;
+mod policy;
+mod postgres;
 mod process;
+mod rings;
+mod run;
+mod server;
+mod soak;
+mod stopwatch;
+mod test;
 mod toolchain;
 
-fn main() -> anyhow::Result<()> {
-    browser::BrowserPart::ensure()?.check_limit()
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::browser::BrowserPart;
+use crate::rings::Ring;
+use crate::server::Options;
+
+/// Builds, runs and tests Tallystick. Steps that need root or the network say so before they happen.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_version_flag = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Set up what is missing, build, start with demo data and print one URL that signs you in
+    Run(Options),
+    /// Like `run`, and rebuild and restart whenever a source file changes
+    Dev(Options),
+    /// Set up what is missing and run the tests; without a ring all of them
+    Test {
+        /// The rings to run
+        rings: Vec<Ring>,
+    },
+    /// Everything that must hold before a change lands, with the minutes of each step
+    Ci,
+    /// Measure an optimised build; further arguments go to the benches
+    Bench {
+        /// One bench of server/benches; without it all of them
+        #[arg(long)]
+        name: Option<String>,
+        /// For the benches, after `--`: for instance `-- --rows 10000,1000000`
+        #[arg(last = true)]
+        arguments: Vec<String>,
+    },
+    /// Repeat the randomised tests with many more cases until time is up or one fails
+    Soak {
+        /// How long
+        #[arg(long, default_value_t = 30)]
+        minutes: u64,
+        /// Cases for each property and round
+        #[arg(long, default_value_t = 5000)]
+        cases: u32,
+    },
+    /// Build only the browser part, and print its sizes
+    Wasm,
+    /// Run a private PostgreSQL for tests started by hand
+    Postgres,
+    /// Fetch and install everything that the other commands may need, and build nothing
+    Setup,
+}
+
+fn main() -> ExitCode {
+    match carry_out(&Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\x1b[1;31merror\x1b[0m: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn carry_out(task: &Task) -> Result<()> {
+    match task {
+        Task::Run(options) => run::run(options),
+        Task::Dev(options) => dev::dev(options),
+        Task::Test { rings } => test::test(rings),
+        Task::Ci => ci::ci(),
+        Task::Bench { name, arguments } => bench::bench(name.as_deref(), arguments),
+        Task::Soak { minutes, cases } => soak::soak(*minutes, *cases),
+        Task::Wasm => BrowserPart::ensure()?.check_limit(),
+        Task::Postgres => postgres::keep_running(),
+        Task::Setup => rings::set_up(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn rings_are_named_as_people_type_them() {
+        for ring in Ring::ALL {
+            let Task::Test { rings } = Cli::try_parse_from(["xtask", "test", ring.name()]).unwrap().command else {
+                panic!("not the test command");
+            };
+            assert_eq!(rings, [ring]);
+        }
+    }
 }

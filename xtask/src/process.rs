@@ -64,27 +64,30 @@ pub fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Runs to the end, shows both outputs as they come, and returns them as text beside the exit status.
-pub fn run_watched(command: &mut Command) -> Result<(ExitStatus, String)> {
+/// Runs to the end, shows the lines that `shown` picks as they come, and returns all of them beside the exit status.
+pub fn run_watched(command: &mut Command, shown: fn(&str) -> bool) -> Result<(ExitStatus, String)> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("could not start {}", describe(command)))?;
-    let errors = child.stderr.take().map(|pipe| thread::spawn(move || show_and_keep(pipe, std::io::stderr())));
-    let mut text = child.stdout.take().map(|pipe| show_and_keep(pipe, std::io::stdout())).unwrap_or_default();
+    let errors = child.stderr.take().map(|pipe| thread::spawn(move || show_and_keep(pipe, std::io::stderr(), shown)));
+    let mut text = child.stdout.take().map(|pipe| show_and_keep(pipe, std::io::stdout(), shown)).unwrap_or_default();
     if let Some(reader) = errors {
         text.push_str(&reader.join().unwrap_or_default());
     }
     Ok((child.wait()?, text))
 }
 
-fn show_and_keep(pipe: impl Read, mut to: impl Write) -> String {
+fn show_and_keep(pipe: impl Read, mut to: impl Write, shown: fn(&str) -> bool) -> String {
     let mut kept = String::new();
     let mut reader = BufReader::new(pipe);
-    let mut line = Vec::new();
-    while reader.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
-        // A closed terminal must not end the run whose output we only pass on.
-        let _ = to.write_all(&line);
-        kept.push_str(&String::from_utf8_lossy(&line));
-        line.clear();
+    let mut bytes = Vec::new();
+    while reader.read_until(b'\n', &mut bytes).is_ok_and(|count| count > 0) {
+        let line = String::from_utf8_lossy(&bytes);
+        if shown(&line) {
+            // A closed terminal must not end the run whose output we only pass on.
+            let _ = to.write_all(line.as_bytes());
+        }
+        kept.push_str(&line);
+        bytes.clear();
     }
     kept
 }
