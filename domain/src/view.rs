@@ -1,1 +1,0 @@
-//! The flat types that travel to the browser.

@@ -1,0 +1,397 @@
+//! Operator actions for reading: the audit log, one action's life, and the form of an action.
+
+use serde::{Deserialize, Serialize};
+
+use super::operation::EntryView;
+use super::state::{StateBadge, state_badge};
+use super::{Lens, Moment};
+use crate::action::{Act, Action, ActionInput, Pick};
+use crate::decision::Verdict;
+use crate::operation::State;
+use crate::permission::Actor;
+use crate::refusal::Refusal;
+use crate::time::Timestamp;
+
+/// How far an action has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Refused; nothing was done.
+    Refused,
+    /// A second person must complete it.
+    Awaits,
+    /// A second person declined it.
+    Declined,
+    /// Done.
+    Done,
+}
+
+impl Standing {
+    /// Glyph and words of its badge.
+    pub const fn words(self) -> (char, &'static str) {
+        match self {
+            Self::Refused => ('⊘', "refused, nothing done"),
+            Self::Awaits => ('◔', "waits for a second person"),
+            Self::Declined => ('✕', "declined"),
+            Self::Done => ('●', "done"),
+        }
+    }
+
+    /// Its class in the style sheet.
+    pub const fn tone(self) -> &'static str {
+        match self {
+            Self::Refused | Self::Declined => "quiet",
+            Self::Awaits => "contradicted",
+            Self::Done => "good",
+        }
+    }
+}
+
+/// An action as the record has it, in the parts a view is made from.
+pub struct ActionParts<'a> {
+    /// Its key.
+    pub key: &'a str,
+    /// On which operation.
+    pub operation_id: &'a str,
+    /// That operation's key.
+    pub operation_key: &'a str,
+    /// What was asked.
+    pub act: &'a Act,
+    /// How far it has come.
+    pub standing: Standing,
+    /// The second person.
+    pub second: Option<&'a Actor>,
+    /// Why it was refused.
+    pub refusal: Option<&'a Refusal>,
+    /// When it was asked.
+    pub at: Timestamp,
+    /// When it was settled.
+    pub settled_at: Option<Timestamp>,
+    /// The state before.
+    pub from: Option<State>,
+    /// The state after.
+    pub to: Option<State>,
+    /// The version that it made.
+    pub made_version: Option<u64>,
+    /// The operation that it made.
+    pub created: Option<&'a str>,
+}
+
+/// One action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActionLine {
+    /// Its key.
+    pub key: String,
+    /// Its name in URLs.
+    pub name: String,
+    /// What was asked.
+    pub label: String,
+    /// On which operation.
+    pub operation_id: String,
+    /// That operation's key.
+    pub operation_key: String,
+    /// Who.
+    pub by: String,
+    /// Why.
+    pub reason: String,
+    /// What was filled in.
+    pub fields: Vec<(String, String)>,
+    /// How far it has come.
+    pub standing: Standing,
+    /// Who completed or declined it.
+    pub second: Option<String>,
+    /// Why it was refused.
+    pub refusal: Option<String>,
+    /// When it was asked.
+    pub at: Moment,
+    /// When it was settled.
+    pub settled_at: Option<Moment>,
+    /// The state before and after, where it changed.
+    pub from: Option<StateBadge>,
+    /// The state after.
+    pub to: Option<StateBadge>,
+    /// The version that the person had seen.
+    pub seen_version: String,
+    /// The version that it made.
+    pub made_version: Option<String>,
+    /// The operation that it made.
+    pub created: Option<String>,
+}
+
+/// An action for reading.
+pub fn action_line(parts: &ActionParts<'_>, lens: &Lens<'_>) -> ActionLine {
+    let action = parts.act.input.action();
+    ActionLine {
+        key: parts.key.into(),
+        name: action.name().into(),
+        label: action.label().into(),
+        operation_id: parts.operation_id.into(),
+        operation_key: parts.operation_key.into(),
+        by: parts.act.actor.name.clone(),
+        reason: parts.act.reason.clone(),
+        fields: field_lines(&parts.act.input, lens),
+        standing: parts.standing,
+        second: parts.second.map(|actor| actor.name.clone()),
+        refusal: parts.refusal.map(ToString::to_string),
+        at: lens.moment(parts.at),
+        settled_at: parts.settled_at.map(|at| lens.moment(at)),
+        from: parts.from.map(state_badge),
+        to: parts.to.map(state_badge),
+        seen_version: parts.act.seen_version.to_string(),
+        made_version: parts.made_version.map(|version| version.to_string()),
+        created: parts.created.map(Into::into),
+    }
+}
+
+fn field_lines(input: &ActionInput, lens: &Lens<'_>) -> Vec<(String, String)> {
+    let mut lines = Vec::new();
+    let mut line = |name: &str, value: Option<String>| lines.extend(value.map(|value| (name.to_owned(), value)));
+    match input {
+        ActionInput::MarkSucceeded { receipt, reference } => {
+            line("Receipt", receipt.as_ref().map(ToString::to_string));
+            line("Reference", reference.clone());
+        }
+        ActionInput::Adopt { statement } => line("Statement", Some(statement.clone())),
+        ActionInput::PickVerdict { pick, receipt } => {
+            line("Pick", Some(pick_words(*pick).to_owned()));
+            line("Receipt", receipt.as_ref().map(ToString::to_string));
+        }
+        ActionInput::Assign { to } => {
+            line("To", Some(to.as_ref().map_or_else(|| "nobody".to_owned(), |to| lens.name(to))));
+        }
+        ActionInput::MarkFailed {} | ActionInput::Comment {} | ActionInput::Escalate {} => {}
+    }
+    lines
+}
+
+const fn pick_words(pick: Pick) -> &'static str {
+    match pick {
+        Pick::Succeeded => "the effect stands",
+        Pick::Failed => "there is no effect",
+    }
+}
+
+/// The audit log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActionsView {
+    /// Its rows, newest first.
+    pub rows: Vec<ActionLine>,
+    /// Where the next page starts.
+    pub next: Option<String>,
+    /// When it was read.
+    pub as_of: Moment,
+    /// The operation it is limited to.
+    pub operation: Option<(String, String)>,
+    /// The kind it is limited to.
+    pub kind: Option<String>,
+}
+
+/// One action's life.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActionPage {
+    /// The action.
+    pub line: ActionLine,
+    /// What the operation's state is now.
+    pub now: Option<StateBadge>,
+    /// What a second person needs, while it waits.
+    pub second: Option<SecondForm>,
+    /// When it was read.
+    pub as_of: Moment,
+    /// Why the last press here was refused.
+    pub refused: Option<String>,
+}
+
+/// What completing or declining needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecondForm {
+    /// The operation's version now.
+    pub seen_version: String,
+    /// A fresh key for completing.
+    pub complete_key: String,
+    /// A fresh key for declining.
+    pub decline_key: String,
+    /// What must be typed to confirm.
+    pub confirm_text: String,
+    /// Why the reader cannot complete it; declining may still be open to them.
+    pub obstacle: Option<String>,
+    /// Whether the reader asked for it, so that declining takes it back.
+    pub is_own: bool,
+}
+
+/// The last part of an operation key: what a person types to confirm.
+pub fn confirmation_text(operation_key: &str) -> &str {
+    operation_key.rsplit(':').find(|part| !part.is_empty()).unwrap_or(operation_key)
+}
+
+/// What a person typed, given back to them after a refusal.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Typed {
+    /// The reason.
+    pub reason: String,
+    /// The receipt.
+    pub receipt: String,
+    /// The reference.
+    pub reference: String,
+    /// The statement of adopting.
+    pub statement: String,
+    /// `succeeded` or `failed`.
+    pub pick: String,
+    /// The new owner's id.
+    pub to: String,
+}
+
+/// What was typed into a form whose act is on record.
+pub fn typed(act: &Act) -> Typed {
+    let mut typed = Typed { reason: act.reason.clone(), ..Typed::default() };
+    match &act.input {
+        ActionInput::MarkSucceeded { receipt, reference } => {
+            typed.receipt = receipt.as_ref().map(ToString::to_string).unwrap_or_default();
+            typed.reference = reference.clone().unwrap_or_default();
+        }
+        ActionInput::Adopt { statement } => typed.statement.clone_from(statement),
+        ActionInput::PickVerdict { pick, receipt } => {
+            typed.pick = match pick {
+                Pick::Succeeded => "succeeded",
+                Pick::Failed => "failed",
+            }
+            .into();
+            typed.receipt = receipt.as_ref().map(ToString::to_string).unwrap_or_default();
+        }
+        ActionInput::Assign { to } => typed.to = to.as_ref().map(ToString::to_string).unwrap_or_default(),
+        ActionInput::MarkFailed {} | ActionInput::Comment {} | ActionInput::Escalate {} => {}
+    }
+    typed
+}
+
+/// A refused press, on the form that is shown again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedView {
+    /// What was refused and why, with what to do next.
+    pub text: String,
+    /// Whether the operation had changed.
+    pub is_stale: bool,
+    /// The version the person had seen.
+    pub seen_version: String,
+    /// What changed since, oldest first.
+    pub changes: Vec<EntryView>,
+}
+
+/// The form of one action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FormView {
+    /// Its name in URLs.
+    pub name: String,
+    /// What the button says.
+    pub label: String,
+    /// The operation's id.
+    pub operation_id: String,
+    /// The operation's key.
+    pub operation_key: String,
+    /// The operation's state.
+    pub badge: StateBadge,
+    /// Tool → destination.
+    pub target: String,
+    /// What is at stake, with the class.
+    pub stake: String,
+    /// What pressing does, and what it does not.
+    pub consequence: Vec<String>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// One sentence why.
+    pub why: String,
+    /// Rows and overlays.
+    pub grounds: Vec<String>,
+    /// Why it may not be pressed, when it may not.
+    pub obstacle: Option<String>,
+    /// Whether a reason must be written.
+    pub needs_reason: bool,
+    /// What must be typed, where the verdict asks for it.
+    pub confirm_text: Option<String>,
+    /// The key of this press.
+    pub action_key: String,
+    /// The version that is shown.
+    pub seen_version: String,
+    /// What was typed before.
+    pub typed: Typed,
+    /// The press before, when it was refused.
+    pub refused: Option<RefusedView>,
+    /// People that it can be given to: id and name.
+    pub people: Vec<(String, String)>,
+    /// Receipts to choose from.
+    pub receipts: Vec<String>,
+    /// The reader's own id, to take it.
+    pub own_id: String,
+    /// When it was read.
+    pub as_of: Moment,
+}
+
+/// What pressing does, and what it does not do.
+pub fn consequence(action: Action, verdict: Verdict) -> Vec<String> {
+    let told: &[&str] = match action {
+        Action::MarkSucceeded => &[
+            "Records your statement that the effect happened. The state becomes succeeded, on a person's word, unless proof is on record.",
+            "Nothing is sent anywhere. Proof that arrives later is still taken, and reopens the operation where it disagrees.",
+        ],
+        Action::MarkFailed => &[
+            "Records your statement that the effect did not happen. The state becomes failed, on a person's word.",
+            "Nothing is sent or undone. If a success is proved later, the operation comes back as contradicted.",
+        ],
+        Action::Adopt => &[
+            "Makes a new guarded operation of the same intent, which takes over what is open here.",
+            "Nothing is sent by this. The other system must have stopped: if it sends again, the effect may double.",
+        ],
+        Action::PickVerdict => &[
+            "Settles the contradiction with your choice. The choice stands until a fact arrives that you have not seen.",
+            "Nothing is sent or undone. Surplus effects stay at the destination until they are compensated.",
+        ],
+        Action::Assign => &["Records whose it is. Nothing else changes."],
+        Action::Comment => &["Records your remark on the timeline. Nothing else changes."],
+        Action::Escalate => {
+            &["Records that the next line must look, with your reason. It changes no state and sends nothing."]
+        }
+        Action::LookUp
+        | Action::RerunSameKey
+        | Action::RerunNew
+        | Action::ChangeArguments
+        | Action::Approve
+        | Action::Deny
+        | Action::Renew
+        | Action::Revoke
+        | Action::Cancel
+        | Action::GrantAttempts
+        | Action::AttachEvidence
+        | Action::Compensate
+        | Action::Waive
+        | Action::DismissFinding => &["This edition judges the action and does not carry it out."],
+    };
+    let mut lines: Vec<String> = told.iter().map(|line| (*line).to_owned()).collect();
+    if verdict == Verdict::Dual {
+        lines.push(
+            "Two people are needed: pressing records your request, and takes effect when somebody else completes it."
+                .to_owned(),
+        );
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_to_type_is_the_last_part_of_the_key() {
+        assert_eq!(confirmation_text("refund:ord_1042:rr_7"), "rr_7");
+        assert_eq!(confirmation_text("plain-key"), "plain-key");
+        assert_eq!(confirmation_text("ends:with:"), "with");
+        assert_eq!(confirmation_text(":"), ":");
+    }
+
+    #[test]
+    fn every_action_tells_its_consequence_and_a_dual_one_names_the_second_person() {
+        for &action in Action::ALL {
+            assert!(!consequence(action, Verdict::Safe).is_empty(), "{action}");
+        }
+        let dual = consequence(Action::MarkFailed, Verdict::Dual);
+        assert!(dual.last().unwrap().contains("Two people"));
+    }
+}

@@ -1,0 +1,183 @@
+//! Rows of the queue and of the operations list, and what stands above them.
+
+use serde::{Deserialize, Serialize};
+
+use super::decision::DecisionView;
+use super::state::{StateBadge, TallyView, WindowView, key_window, state_badge, tally};
+use super::{ChipView, Lens, Moment, stake_in_words, target_in_words};
+use crate::operation::{Head, Mode, Projection, Reason};
+
+/// One operation as a row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowView {
+    /// Its id.
+    pub id: String,
+    /// Its operation key.
+    pub key: String,
+    /// Whether the key came with it.
+    pub key_given: bool,
+    /// Its state.
+    pub badge: StateBadge,
+    /// Tool → destination.
+    pub target: String,
+    /// Whether somebody else sends it.
+    pub is_observed: bool,
+    /// What is at stake.
+    pub stake: Option<String>,
+    /// Its attempts.
+    pub tally: TallyView,
+    /// Evidence.
+    pub chips: Vec<ChipView>,
+    /// Its key window.
+    pub window: WindowView,
+    /// How long it has been in its state.
+    pub age: String,
+    /// Since when.
+    pub since: Moment,
+    /// What to do first.
+    pub recommended: String,
+    /// Whose it is.
+    pub assignee: Option<String>,
+    /// The most serious finding, in a sentence, and how many there are.
+    pub finding: Option<(String, u32)>,
+}
+
+/// A row of a list.
+pub fn row_view(head: &Head, row: &Projection, lens: &Lens<'_>) -> RowView {
+    let count = u32::try_from(row.findings.len()).unwrap_or(u32::MAX);
+    RowView {
+        id: head.id.to_string(),
+        key: head.key.to_string(),
+        key_given: head.key_given,
+        badge: state_badge(row.state),
+        target: target_in_words(
+            head.tool.as_ref().map(|tool| tool.as_str()),
+            head.destination.as_ref().map(|destination| destination.as_str()),
+        ),
+        is_observed: head.mode == Mode::Observed,
+        stake: stake_in_words(row.impact.as_ref()),
+        tally: tally(row),
+        chips: row.chips.iter().map(|chip| ChipView { text: chip.text.clone(), strength: chip.strength }).collect(),
+        window: key_window(row.key_window, lens),
+        age: lens.age(row.since),
+        since: lens.moment(row.since),
+        recommended: row.recommended.label().into(),
+        assignee: row.assignee.as_ref().map(|id| lens.name(id)),
+        finding: row.findings.first().map(|finding| (finding.text.clone(), count)),
+    }
+}
+
+/// A filter chip above the queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReasonChip {
+    /// Its value in the URL.
+    pub name: String,
+    /// What it says.
+    pub label: String,
+    /// How many: exact up to 999, then `999+`.
+    pub count: String,
+    /// Whether the list shows only these.
+    pub is_chosen: bool,
+}
+
+/// Chips for all reasons that occur (and the chosen one).
+pub fn reason_chips(counts: impl Fn(Reason) -> u32, chosen: Option<Reason>) -> Vec<ReasonChip> {
+    let occurring = Reason::ALL.iter().copied().filter(|&reason| counts(reason) > 0 || chosen == Some(reason));
+    let chip = |reason: Reason| ReasonChip {
+        name: reason.name().into(),
+        label: reason.label().into(),
+        count: capped(counts(reason)),
+        is_chosen: chosen == Some(reason),
+    };
+    occurring.map(chip).collect()
+}
+
+/// A count that is exact up to 999; the record counts no further.
+pub fn capped(count: u32) -> String {
+    if count > 999 { "999+".into() } else { count.to_string() }
+}
+
+/// The sum of capped counts: exact only when each of them is.
+pub fn capped_sum(counts: impl IntoIterator<Item = u32>) -> String {
+    let (mut sum, mut is_exact) = (0_u32, true);
+    for count in counts {
+        is_exact &= count <= 999;
+        sum = sum.saturating_add(count.min(999));
+    }
+    if is_exact { sum.to_string() } else { format!("{sum}+") }
+}
+
+/// The queue page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueView {
+    /// How many wait in all.
+    pub total: String,
+    /// Filter chips.
+    pub chips: Vec<ReasonChip>,
+    /// How long the oldest has waited.
+    pub oldest: Option<String>,
+    /// How many lose their safe option within the hour.
+    pub losing_soon: u32,
+    /// The rows.
+    pub rows: Vec<RowView>,
+    /// Where the next page starts.
+    pub next: Option<String>,
+    /// When it was read.
+    pub as_of: Moment,
+    /// The newest change that it shows.
+    pub sequence: String,
+    /// The decision of the chosen row.
+    pub chosen: Option<PanelView>,
+}
+
+/// One operation's decision beside the queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PanelView {
+    /// Its row.
+    pub row: RowView,
+    /// Its position on the page, from 1; none when it is not on the page.
+    pub position: Option<u32>,
+    /// `irreversible`
+    pub class: String,
+    /// The decision.
+    pub decision: DecisionView,
+}
+
+/// The operations page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationsView {
+    /// The rows.
+    pub rows: Vec<RowView>,
+    /// Where the next page starts.
+    pub next: Option<String>,
+    /// When it was read.
+    pub as_of: Moment,
+    /// The newest change that it shows.
+    pub sequence: String,
+    /// Tools that occur.
+    pub tools: Vec<String>,
+    /// Destinations that occur.
+    pub destinations: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_exact_up_to_999_and_say_so_beyond() {
+        assert_eq!(capped(999), "999");
+        assert_eq!(capped(1_000), "999+");
+        assert_eq!(capped_sum([21, 9, 6]), "36");
+        assert_eq!(capped_sum([1_000, 5]), "1004+");
+    }
+
+    #[test]
+    fn only_reasons_that_occur_have_a_chip_and_the_chosen_one_stays() {
+        let counts = |reason| if reason == Reason::TimedOut { 21 } else { 0 };
+        let chips = reason_chips(counts, Some(Reason::Reset));
+        let shown: Vec<_> =
+            chips.iter().map(|chip| (chip.name.as_str(), chip.count.as_str(), chip.is_chosen)).collect();
+        assert_eq!(shown, [("timed_out", "21", false), ("reset", "0", true)]);
+    }
+}

@@ -1,0 +1,444 @@
+//! The timeline of an operation: attempts, evidence and people's acts, newest first; equal neighbours are one line.
+
+use serde::{Deserialize, Serialize};
+
+use super::arguments::change_lines;
+use super::lanes::mark_of;
+use super::{ChangeLine, Lens, Moment};
+use crate::attempt::ReportedOutcome;
+use crate::evidence::{Claim, Evidence, LinkedBy, Strength, Trust};
+use crate::name::SourceName;
+use crate::operation::{Fact, Mark, Proposal, Record, Resolution, ResolutionKind};
+use crate::outcome::{JudgedAttempt, Outcome};
+use crate::permission::Actor;
+use crate::time::{Timestamp, span_in_words};
+
+/// What sign stands beside an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sign {
+    /// A send, drawn as its notch.
+    Attempt(Mark),
+    /// A proposal.
+    Proposal,
+    /// A proposal that was not taken.
+    Conflict,
+    /// A delivery.
+    Delivery,
+    /// A look-up.
+    LookUp,
+    /// Somebody's act.
+    Person,
+    /// What a source says that somebody did.
+    History,
+    /// An undo.
+    Undo,
+}
+
+/// One line of the timeline, or several equal ones.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// When; for several, the newest.
+    pub at: Moment,
+    /// Its sign.
+    pub sign: Sign,
+    /// `Attempt 2 · not sent`
+    pub title: String,
+    /// In words.
+    pub text: String,
+    /// Rule, layer, worker, key and the like, as short notes.
+    pub notes: Vec<String>,
+    /// How strong it is, where that is known.
+    pub strength: Option<Strength>,
+    /// A person's words.
+    pub quote: Option<String>,
+    /// Differences, for a proposal that was not taken.
+    pub changes: Vec<ChangeLine>,
+    /// The others that were the same, newest first: when and which.
+    pub repeats: Vec<Repeat>,
+}
+
+/// One of several equal items.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repeat {
+    /// When.
+    pub at: Moment,
+    /// Which one.
+    pub title: String,
+}
+
+/// An item with what it is sorted and merged by.
+struct Dated {
+    at: Timestamp,
+    /// Equal signatures of neighbours are one line; none is never merged.
+    signature: Option<String>,
+    item: Item,
+}
+
+impl Item {
+    fn new(lens: &Lens<'_>, at: Timestamp, sign: Sign, title: impl Into<String>) -> Self {
+        Self {
+            at: lens.moment(at),
+            sign,
+            title: title.into(),
+            text: String::new(),
+            notes: Vec::new(),
+            strength: None,
+            quote: None,
+            changes: Vec::new(),
+            repeats: Vec::new(),
+        }
+    }
+
+    fn saying(mut self, text: impl Into<String>) -> Self {
+        self.text = text.into();
+        self
+    }
+
+    fn noting(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.extend(notes);
+        self
+    }
+
+    fn quoting(mut self, words: &str) -> Self {
+        self.quote = (!words.trim().is_empty()).then(|| words.to_owned());
+        self
+    }
+}
+
+/// The timeline. `trust` says how far a source is believed.
+pub fn timeline(
+    record: &Record,
+    outcome: &Outcome,
+    secret_fields: &[String],
+    trust: &dyn Fn(&SourceName) -> Option<Trust>,
+    lens: &Lens<'_>,
+) -> Vec<Item> {
+    let own = outcome.attempts.iter().map(|attempt| attempt_item(attempt, false, lens));
+    let inherited = outcome.inherited.iter().map(|attempt| attempt_item(attempt, true, lens));
+    let mut first_proposal_seen = false;
+    let facts = record.facts.iter().filter_map(|fact| {
+        let is_first = matches!(fact, Fact::Proposed(_)) && !std::mem::replace(&mut first_proposal_seen, true);
+        fact_item(fact, is_first, secret_fields, trust, lens)
+    });
+    let mut items: Vec<Dated> = own.chain(inherited).chain(facts).collect();
+    items.sort_by(|one, other| other.at.cmp(&one.at));
+    merge(items)
+}
+
+fn merge(items: Vec<Dated>) -> Vec<Item> {
+    let mut merged: Vec<Item> = Vec::with_capacity(items.len());
+    let mut last_signature: Option<String> = None;
+    for Dated { signature, item, .. } in items {
+        match merged.last_mut() {
+            Some(last) if signature.is_some() && signature == last_signature => {
+                last.repeats.push(Repeat { at: item.at, title: item.title });
+            }
+            _ => merged.push(item),
+        }
+        last_signature = signature;
+    }
+    merged
+}
+
+const fn mark_title(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Running => "running",
+        Mark::Unknown => "unknown",
+        Mark::NotSent => "not sent",
+        Mark::Refused => "refused",
+        Mark::Confirmed => "confirmed",
+    }
+}
+
+const fn outcome_words(outcome: ReportedOutcome) -> &'static str {
+    match outcome {
+        ReportedOutcome::Ok => "its source says it worked",
+        ReportedOutcome::Rejected => "its source says the destination refused",
+        ReportedOutcome::Error => "its source says something failed",
+        ReportedOutcome::Timeout => "its source says no answer came in time",
+        ReportedOutcome::ConnLost => "its source says the connection broke",
+        ReportedOutcome::Throttled => "its source says a limiter refused",
+        ReportedOutcome::Abandoned => "its source says the sender died",
+    }
+}
+
+fn attempt_item(attempt: &JudgedAttempt, is_inherited: bool, lens: &Lens<'_>) -> Dated {
+    let mark = mark_of(attempt);
+    let at = attempt.ended_at.unwrap_or(attempt.dispatched_at);
+    let prefix = if is_inherited { "Inherited attempt" } else { "Attempt" };
+    let mut notes = vec![attempt.judgement.rule.clone()];
+    notes.extend(attempt.owner.as_ref().map(|layer| format!("layer {layer}")));
+    notes.extend(attempt.ended_at.map(|end| format!("took {}", span_in_words(end.since(attempt.dispatched_at)))));
+    notes.extend(attempt.http.map(|status| format!("HTTP {status}")));
+    notes.extend(attempt.error.as_ref().map(|error| format!("error {error}")));
+    let signature = format!(
+        "{mark:?}{prefix}{}{:?}",
+        attempt.judgement.text,
+        (&notes[0], &attempt.owner, attempt.http, &attempt.error)
+    );
+    notes.extend(attempt.worker.as_ref().map(|worker| format!("worker {worker}")));
+    notes.extend(attempt.dest_key.as_ref().map(|key| format!("key sent {key}")));
+    notes.extend(attempt.closed.as_ref().map(|closure| match &closure.receipt {
+        Some(receipt) => format!("closed by {} with receipt {receipt}", closure.rule),
+        None => format!("closed by {}", closure.rule),
+    }));
+    notes.extend(attempt.replayed.then(|| "a replayed, stored answer".to_owned()));
+    notes.extend(attempt.reported_by.as_ref().map(|by| format!("reported by {by}")));
+    notes.extend(attempt.overlaps.then(|| "began before the one before it had ended".to_owned()));
+    notes.extend(attempt.is_possible_send.then(|| "only a claim is known: a possible send".to_owned()));
+    let mut text = attempt.judgement.text.clone();
+    if let Some(outcome) = attempt.reported {
+        text = format!("{text} ({})", outcome_words(outcome));
+    }
+    let title = format!("{prefix} {} · {}", attempt.number, mark_title(mark));
+    let mut item = Item::new(lens, at, Sign::Attempt(mark), title).saying(text).noting(notes);
+    item.strength = Some(attempt.judgement.strength);
+    Dated { at, signature: Some(signature), item }
+}
+
+fn fact_item(
+    fact: &Fact,
+    is_first: bool,
+    secret_fields: &[String],
+    trust: &dyn Fn(&SourceName) -> Option<Trust>,
+    lens: &Lens<'_>,
+) -> Option<Dated> {
+    let at = fact.at();
+    let item = |sign, title: String| Item::new(lens, at, sign, title);
+    let person = |by: &Actor, what: &str| item(Sign::Person, format!("{} {what}", by.name));
+    let made = match fact {
+        // Reports are shown as the attempts that they speak of.
+        Fact::Report(_) => return None,
+        Fact::Proposed(proposal) => proposal_item(proposal, is_first, lens),
+        Fact::Conflict { proposal, changes } => {
+            let mut conflict = item(Sign::Conflict, format!("Proposed with other arguments as {}", proposal.name))
+                .saying("Same key, other arguments: not taken, kept for a person to see")
+                .noting([format!("source {}", proposal.source)]);
+            conflict.changes = change_lines(changes, secret_fields);
+            conflict
+        }
+        Fact::AuthorizedElsewhere { by, expires_at, .. } => {
+            item(Sign::History, format!("Authorized at the source by {}", by.as_deref().unwrap_or("somebody")))
+                .saying("History: it is no approval here")
+                .noting(expires_at.map(|end| format!("until {}", lens.moment(end).short)))
+        }
+        Fact::ClaimRefused { claim, reason, .. } => {
+            item(Sign::History, format!("Claim {claim} was refused at the source"))
+                .saying(reason.clone().unwrap_or_default())
+        }
+        Fact::Evidence(evidence) => evidence_item(evidence, trust(&evidence.source), lens),
+        Fact::ActedElsewhere { verb, by, .. } => {
+            item(Sign::History, format!("{} at the source by {}", verb, by.as_deref().unwrap_or("somebody")))
+                .saying("History: it commands nothing here")
+        }
+        Fact::CompensationProposed { child, .. } => {
+            item(Sign::Undo, "An undo was proposed".to_owned()).noting([format!("operation {child}")])
+        }
+        Fact::Resolved(resolution) => resolution_item(resolution, lens),
+        Fact::SecondPersonAsked(awaited) => person(
+            &awaited.act.actor,
+            &format!("asked to {}; a second person must agree", lower_label(awaited.act.input.action().label())),
+        )
+        .quoting(&awaited.act.reason),
+        Fact::SecondPersonDeclined { by, reason, .. } => person(by, "declined it as the second person").quoting(reason),
+        Fact::Adopted { child, statement, by, reason, .. } => person(by, "took it over as a guarded operation")
+            .saying(format!("Statement: {statement}"))
+            .noting([format!("operation {child}")])
+            .quoting(reason),
+        Fact::Assigned { to, by, reason, .. } => match to {
+            Some(to) if *to == by.id => person(by, "took it"),
+            Some(to) => person(by, &format!("gave it to {}", lens.name(to))),
+            None => person(by, "gave it back"),
+        }
+        .quoting(reason),
+        Fact::Commented { by, text, .. } => person(by, "commented").quoting(text),
+        Fact::Escalated { by, reason, .. } => person(by, "escalated it").quoting(reason),
+    };
+    Some(Dated { at, signature: signature_of(fact), item: made })
+}
+
+/// Look-ups with the same answer from the same source in a row are one line.
+fn signature_of(fact: &Fact) -> Option<String> {
+    match fact {
+        Fact::Evidence(Evidence {
+            claim: claim @ (Claim::Absent | Claim::Unavailable | Claim::Ambiguous | Claim::Likely),
+            source,
+            linked_by,
+            ..
+        }) => Some(format!("{claim:?}{source}{linked_by:?}")),
+        _ => None,
+    }
+}
+
+/// A label inside a sentence.
+fn lower_label(label: &str) -> String {
+    let mut letters = label.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+fn proposal_item(proposal: &Proposal, is_first: bool, lens: &Lens<'_>) -> Item {
+    let title = if is_first { "Proposed".to_owned() } else { format!("Proposed again as {}", proposal.name) };
+    let text = if is_first { "" } else { "The same operation under another name; no second one was made" };
+    let by = proposal.by.as_ref().map(|by| format!("by {}", lens.name(by)));
+    Item::new(lens, proposal.at, Sign::Proposal, title)
+        .saying(text)
+        .noting([format!("source {}", proposal.source)])
+        .noting(by)
+        .noting(proposal.deadline.map(|deadline| format!("deadline {}", lens.moment(deadline).short)))
+        .noting(proposal.tool_call_id.as_ref().map(|id| format!("tool call {id}")))
+}
+
+const fn link_words(link: LinkedBy) -> &'static str {
+    match link {
+        LinkedBy::Key => "linked by key",
+        LinkedBy::Receipt => "linked by receipt",
+        LinkedBy::Metadata => "linked by our id in its metadata",
+        LinkedBy::NaturalKey => "linked by business fields",
+        LinkedBy::Manual => "linked by a person",
+    }
+}
+
+fn evidence_item(evidence: &Evidence, trust: Option<Trust>, lens: &Lens<'_>) -> Item {
+    let is_look_up = evidence.sent_at.is_some();
+    let (title, text) = match &evidence.claim {
+        Claim::Executed { receipt } if is_look_up => (format!("Look-up found {receipt}"), "The object exists"),
+        Claim::Executed { receipt } => (format!("Delivery names {receipt}"), "The object exists, says the destination"),
+        Claim::Reversed { receipt } => {
+            (format!("{receipt} failed or was reversed"), "The object is gone or failed afterwards")
+        }
+        Claim::Absent => {
+            ("Look-up: absent".to_owned(), "Nothing was found. A hint, unless the contract makes it proof (K6)")
+        }
+        Claim::Likely => ("Look-up: something that may be ours".to_owned(), "Likely, not proved"),
+        Claim::Unavailable => ("Look-up could not be made".to_owned(), "It says nothing about the outcome"),
+        Claim::Ambiguous => ("Look-up found several candidates".to_owned(), "It cannot be told which one is ours"),
+    };
+    let sign = if is_look_up || !matches!(evidence.claim, Claim::Executed { .. } | Claim::Reversed { .. }) {
+        Sign::LookUp
+    } else {
+        Sign::Delivery
+    };
+    let mut notes = vec![
+        format!("source {}{}", evidence.source, trust.map_or(String::new(), |trust| format!(" ({})", trust.name()))),
+        link_words(evidence.linked_by).to_owned(),
+    ];
+    notes.extend(evidence.provider_time.map(|at| format!("destination's time {}", lens.moment(at).short)));
+    notes.extend(evidence.sent_at.map(|at| format!("asked at {}", lens.moment(at).short)));
+    let mut item = Item::new(lens, evidence.at, sign, title).saying(text).noting(notes);
+    item.strength = trust.map(|trust| match evidence.claim {
+        Claim::Executed { .. } | Claim::Reversed { .. } => Strength::P3.min(trust.cap()),
+        Claim::Absent | Claim::Likely | Claim::Unavailable | Claim::Ambiguous => Strength::Hint,
+    });
+    item
+}
+
+fn resolution_item(resolution: &Resolution, lens: &Lens<'_>) -> Item {
+    let what = match resolution.kind {
+        ResolutionKind::Succeeded => "marked it succeeded",
+        ResolutionKind::Failed => "marked it failed",
+        ResolutionKind::PickSucceeded => "picked: succeeded",
+        ResolutionKind::PickFailed => "picked: failed",
+    };
+    let names: Vec<&str> = resolution.actors.iter().map(|actor| actor.name.as_str()).collect();
+    let cited = resolution.receipt.as_ref().map(|receipt| format!("cites receipt {receipt}"));
+    let mut item = Item::new(lens, resolution.at, Sign::Person, format!("{} {what}", names.join(" and ")))
+        .saying("A person's statement: it proves nothing to a later rule")
+        .noting(cited)
+        .noting(resolution.reference.as_ref().map(|reference| format!("reference {reference}")))
+        .noting([format!("version {}", resolution.version)])
+        .quoting(&resolution.reason);
+    item.strength = Some(Strength::P0);
+    item
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::attempt::AttemptRef;
+    use crate::name::{LayerName, OperationId, SourceOperation};
+    use crate::operation::Doubt;
+    use crate::verdict::{Judgement, Verdict};
+    use crate::view::tests::{at, lens};
+
+    pub fn attempt(number: u32) -> JudgedAttempt {
+        JudgedAttempt {
+            id: AttemptRef::new(SourceOperation::parse("op_1").unwrap(), None, Some(number)),
+            operation: OperationId::parse("0190").unwrap(),
+            number,
+            owner: Some(LayerName::parse("tool").unwrap()),
+            worker: Some(format!("w-{number}")),
+            dest_key: None,
+            args_hash: None,
+            lease_s: None,
+            budget: None,
+            dispatched_at: at("2026-10-05T09:00:02Z"),
+            ended_at: Some(at("2026-10-05T09:00:32Z")),
+            runs_until: at("2026-10-05T09:00:32Z"),
+            is_running: false,
+            is_possible_send: false,
+            reported: Some(ReportedOutcome::Timeout),
+            reported_by: None,
+            http: None,
+            error: None,
+            receipt: None,
+            replayed: false,
+            judgement: Judgement {
+                verdict: Verdict::Unknown(Doubt::Timeout),
+                rule: "E12".into(),
+                strength: Strength::Hint,
+                text: "no answer after the request was written".into(),
+            },
+            closed: None,
+            overlaps: false,
+        }
+    }
+
+    #[test]
+    fn equal_neighbours_are_one_line_that_names_the_others() {
+        let names = BTreeMap::new();
+        let lens = lens(&names);
+        let mut odd = attempt(3);
+        odd.http = Some(500);
+        odd.ended_at = Some(at("2026-10-05T09:00:40Z"));
+        let items = merge(vec![
+            attempt_item(&odd, false, &lens),
+            attempt_item(&attempt(2), false, &lens),
+            attempt_item(&attempt(1), false, &lens),
+        ]);
+        assert_eq!(items.len(), 2);
+        assert_eq!(items[0].title, "Attempt 3 · unknown");
+        assert_eq!(items[1].repeats.len(), 1);
+        assert_eq!(items[1].repeats[0].title, "Attempt 1 · unknown");
+    }
+
+    #[test]
+    fn an_attempt_names_its_rule_layer_and_duration() {
+        let names = BTreeMap::new();
+        let item = attempt_item(&attempt(1), false, &lens(&names)).item;
+        assert_eq!(item.sign, Sign::Attempt(Mark::Unknown));
+        assert_eq!(item.notes[..3], ["E12".to_owned(), "layer tool".into(), "took 30 s".into()]);
+    }
+
+    #[test]
+    fn evidence_is_no_stronger_than_its_source() {
+        let names = BTreeMap::new();
+        let evidence = Evidence {
+            id: "evt_a".into(),
+            source: SourceName::parse("psp").unwrap(),
+            claim: Claim::Executed { receipt: crate::name::Receipt::parse("pi_A").unwrap() },
+            linked_by: LinkedBy::Key,
+            key: None,
+            at: at("2026-10-05T09:00:41Z"),
+            provider_time: None,
+            sent_at: None,
+        };
+        let strength = |trust| evidence_item(&evidence, trust, &lens(&names)).strength;
+        assert_eq!(strength(Some(Trust::Verified)), Some(Strength::P3));
+        assert_eq!(strength(Some(Trust::Declared)), Some(Strength::P2));
+        assert_eq!(strength(Some(Trust::Unknown)), Some(Strength::Hint));
+        assert_eq!(strength(None), None);
+    }
+}
