@@ -16,6 +16,8 @@ use crate::process::{Running, capture, command, find_program, fresh_folder, is_r
 /// Names the administrative database for tests.
 pub const URL_VARIABLE: &str = "TALLYSTICK_TEST_POSTGRES";
 
+/// Followed by the number of the xtask process that owns the cluster.
+const FOLDER_PREFIX: &str = "tallystick-pg-";
 const READY_ATTEMPTS: u32 = 300;
 const READY_PAUSE: Duration = Duration::from_millis(50);
 
@@ -38,7 +40,8 @@ impl Cluster {
     /// Starts one; installs PostgreSQL first where it is missing and can be installed.
     pub fn start(durability: Durability) -> Result<Self> {
         let programs = find_programs()?;
-        let folder = std::env::temp_dir().join(format!("tallystick-pg-{}", std::process::id()));
+        remove_leftovers();
+        let folder = std::env::temp_dir().join(format!("{FOLDER_PREFIX}{}", std::process::id()));
         fresh_folder(&folder)?;
         let account = Account::choose()?;
         account.own(&folder)?;

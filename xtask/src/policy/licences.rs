@@ -24,7 +24,19 @@ const LICENCES: [(&str, &str); 11] = [
 ];
 
 /// Crates accepted in more than one version, and what keeps them apart.
-const DUPLICATES: &[(&str, &str)] = &[];
+const DUPLICATES: [(&str, &str); 11] = [
+    ("sha2", "sqlx 0.9 still has 0.10; ours is 0.11"),
+    ("digest", "with sha2"),
+    ("block-buffer", "with sha2"),
+    ("crypto-common", "with sha2"),
+    ("cpufeatures", "with sha2"),
+    ("rand", "leptos 0.8 has 0.9, sqlx-postgres 0.10"),
+    ("rand_core", "with rand"),
+    ("getrandom", "ring has 0.2, rand 0.9 has 0.3, the rest 0.4"),
+    ("hashbrown", "sqlx and governor have 0.16, indexmap 0.17"),
+    ("thiserror", "gloo-net 0.6, through leptos, has 1; ours is 2"),
+    ("tower-http", "leptos_axum 0.8 has 0.6; ours is 0.7, for its `csrf` layer"),
+];
 
 /// Checks every package of every native and browser build, build tools included.
 pub fn check() -> Result<()> {

@@ -32,10 +32,13 @@ pub fn check() -> Result<()> {
     for member in &members {
         let name = member["name"].as_str().unwrap_or_default();
         let folder = Path::new(member["manifest_path"].as_str().unwrap_or_default()).with_file_name("");
-        for dependency in dependencies_of(member) {
-            if !is_excused(name, &dependency.name) && !is_named(&folder, &dependency) {
-                findings.push(format!("{name} depends on {} and never names it", dependency.name));
-            }
+        let unused: Vec<String> = dependencies_of(member)
+            .into_iter()
+            .filter(|dependency| !is_excused(name, &dependency.name) && !is_named(&folder, dependency))
+            .map(|dependency| dependency.name)
+            .collect();
+        if !unused.is_empty() {
+            findings.push(format!("{name} never names {}", unused.join(", ")));
         }
     }
     conclude("every dependency is named in the sources that declare it", &findings)
