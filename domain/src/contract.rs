@@ -170,6 +170,9 @@ macro_rules! contract {
         }
 
         impl Contract {
+            /// The names of all promises.
+            pub const FIELDS: &'static [&'static str] = &[$(stringify!($field),)*];
+
             /// Every promise of `self`, and those of `other` where `self` is silent.
             #[must_use]
             pub fn or(self, other: &Self) -> Self {

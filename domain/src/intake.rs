@@ -1,10 +1,16 @@
-//! The event vocabulary (cases §0): one JSON line → what it says.
+//! The event vocabulary (cases §0): one JSON line → what it says, and what a proposal becomes.
+//!
+//! Members that an event does not know are ignored; members of the wrong type are errors that name them.
 
-use crate::attempt::Report;
-use crate::evidence::Evidence;
-use crate::fingerprint::Json;
-use crate::name::{DestinationName, OperationKey, SourceName, SourceOperation, ToolName};
-use crate::operation::{Fact, Record};
+use crate::attempt::{AttemptRef, End, Phase, Report, ReportKind, ReportedOutcome};
+use crate::contract::Contract;
+use crate::evidence::{Claim, Evidence, LinkedBy};
+use crate::fingerprint::{Hash, diff};
+use crate::json::{Json, Member};
+use crate::name::{
+    DestinationKey, DestinationName, LayerName, NameError, OperationKey, Receipt, SourceName, SourceOperation, ToolName,
+};
+use crate::operation::{Arguments, Fact, Impact, Proposal, Record};
 use crate::time::Timestamp;
 use crate::tool::Tool;
 
@@ -89,7 +95,7 @@ pub struct Proposed {
     /// The arguments exactly as received, and as read.
     pub arguments: Option<(Vec<u8>, Json)>,
     /// What the line declares of the contract.
-    pub contract: Option<crate::contract::Contract>,
+    pub contract: Option<Contract>,
     /// When it must be done.
     pub deadline: Option<Timestamp>,
     /// The tool call that proposed it.
@@ -97,11 +103,278 @@ pub struct Proposed {
 }
 
 impl Line {
-    /// Reads one line strictly; unknown members of an event are ignored, wrong ones are errors.
+    /// Reads one line: an object with `ts`, `ev` and the members of that event.
     pub fn parse(bytes: &[u8], source: &SourceName) -> Result<Self, LineError> {
-        let _ = (bytes, source);
-        todo!()
+        let members = Json::parse_members(bytes).map_err(|error| wrong("line", error.to_string()))?;
+        let fields = Fields { bytes, members: &members };
+        let at = fields.time("ts")?.ok_or_else(|| wrong("ts", "is missing"))?;
+        let event = fields.text("ev")?.ok_or_else(|| wrong("ev", "is missing"))?;
+        let says = match event {
+            "delivery.received" => delivery(&fields, at, source)?,
+            "operator.action" => acted(&fields, at)?,
+            "layer.declared" => Says::LayerDeclared,
+            "operation.proposed" | "operation.authorized" | "claim.taken" | "claim.refused" | "attempt.started"
+            | "attempt.ended" | "reconcile.ended" | "compensation.proposed" => operation(&fields, event, at, source)?,
+            other => return Err(wrong("ev", format!("{other:?} is not an event of the vocabulary"))),
+        };
+        Ok(Self { at, says })
     }
+}
+
+fn wrong(field: &str, problem: impl Into<String>) -> LineError {
+    LineError { field: field.into(), problem: problem.into() }
+}
+
+/// The members of a line, with typed access that names what is wrong.
+struct Fields<'a> {
+    bytes: &'a [u8],
+    members: &'a [Member],
+}
+
+impl<'a> Fields<'a> {
+    fn member(&self, name: &str) -> Option<&'a Member> {
+        self.members.iter().find(|member| member.name == name && member.value != Json::Null)
+    }
+
+    fn value(&self, name: &str) -> Option<&'a Json> {
+        self.member(name).map(|member| &member.value)
+    }
+
+    fn text(&self, name: &str) -> Result<Option<&'a str>, LineError> {
+        match self.value(name) {
+            None => Ok(None),
+            Some(Json::String(text)) => Ok(Some(text)),
+            Some(other) => Err(wrong(name, format!("must be a string, not {}", other.kind()))),
+        }
+    }
+
+    fn name<T>(&self, name: &str, parse: impl Fn(String) -> Result<T, NameError>) -> Result<Option<T>, LineError> {
+        let text = self.text(name)?;
+        text.map(|text| parse(text.to_owned()).map_err(|error| wrong(name, error.to_string()))).transpose()
+    }
+
+    fn time(&self, name: &str) -> Result<Option<Timestamp>, LineError> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        let time = Timestamp::parse_rfc3339(text);
+        time.map(Some).ok_or_else(|| wrong(name, format!("{text:?} is not a time like 2026-10-05T09:00:00Z")))
+    }
+
+    fn whole<T: TryFrom<i64>>(&self, name: &str) -> Result<Option<T>, LineError> {
+        let Some(value) = self.value(name) else { return Ok(None) };
+        let number = value.as_i64().and_then(|number| T::try_from(number).ok());
+        number.map(Some).ok_or_else(|| wrong(name, "must be a whole number in range"))
+    }
+
+    /// A string, or any number in its exact digits: delivery ids exceed what a double holds.
+    fn exact(&self, name: &str) -> Result<Option<String>, LineError> {
+        match self.value(name) {
+            None => Ok(None),
+            Some(Json::String(text) | Json::Number(text)) => Ok(Some(text.clone())),
+            Some(other) => Err(wrong(name, format!("must be a string or a number, not {}", other.kind()))),
+        }
+    }
+
+    fn raw(&self, name: &str) -> Option<&'a [u8]> {
+        self.member(name).map(|member| &self.bytes[member.span.clone()])
+    }
+}
+
+fn operation(fields: &Fields<'_>, event: &str, at: Timestamp, source: &SourceName) -> Result<Says, LineError> {
+    let name = fields.name("op", SourceOperation::parse)?.ok_or_else(|| wrong("op", "is missing"))?;
+    let about = match event {
+        "operation.proposed" => About::Proposed(Box::new(proposed(fields)?)),
+        "compensation.proposed" => About::CompensationProposed {
+            proposed: Box::new(proposed(fields)?),
+            compensates: fields
+                .name("compensates", SourceOperation::parse)?
+                .ok_or_else(|| wrong("compensates", "is missing"))?,
+        },
+        "operation.authorized" => About::Fact(Fact::AuthorizedElsewhere {
+            at,
+            by: fields.text("by")?.map(Into::into),
+            expires_at: fields.time("expires")?,
+            args_hash: arguments(fields)?.map(|(_, json)| json.hash()),
+        }),
+        "claim.refused" => About::Fact(Fact::ClaimRefused {
+            at,
+            claim: fields.text("claim")?.ok_or_else(|| wrong("claim", "is missing"))?.into(),
+            reason: fields.text("reason")?.map(Into::into),
+        }),
+        "reconcile.ended" => About::Fact(Fact::Evidence(looked_up(fields, at, source, &name)?)),
+        _ => About::Report(report(fields, event, at, source, &name)?),
+    };
+    Ok(Says::Operation {
+        name,
+        key: fields.name("key", OperationKey::parse)?,
+        tool: fields.name("tool", ToolName::parse)?,
+        destination: fields.name("dest", DestinationName::parse)?,
+        workflow: fields.text("saga")?.map(Into::into),
+        about,
+    })
+}
+
+fn arguments(fields: &Fields<'_>) -> Result<Option<(Vec<u8>, Json)>, LineError> {
+    let Some((value, raw)) = fields.value("args").zip(fields.raw("args")) else { return Ok(None) };
+    match value {
+        Json::Object(_) => Ok(Some((raw.to_vec(), value.clone()))),
+        other => Err(wrong("args", format!("must be an object, not {}", other.kind()))),
+    }
+}
+
+fn proposed(fields: &Fields<'_>) -> Result<Proposed, LineError> {
+    let contract = fields.raw("dest_contract").map(declared_contract).transpose()?;
+    Ok(Proposed {
+        arguments: arguments(fields)?,
+        contract,
+        deadline: fields.time("deadline")?,
+        tool_call_id: fields.text("tool_call_id")?.map(Into::into),
+    })
+}
+
+/// Reads the declared fields of a stream's contract; fields that we do not know are left out.
+fn declared_contract(raw: &[u8]) -> Result<Contract, LineError> {
+    let problem = |error: serde_json::Error| wrong("dest_contract", error.to_string());
+    let all: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(raw).map_err(problem)?;
+    let known = all.into_iter().filter(|(name, _)| Contract::FIELDS.contains(&name.as_str())).collect();
+    serde_json::from_value(serde_json::Value::Object(known)).map_err(problem)
+}
+
+fn report(
+    fields: &Fields<'_>,
+    event: &str,
+    at: Timestamp,
+    source: &SourceName,
+    name: &SourceOperation,
+) -> Result<Report, LineError> {
+    let number: Option<u32> = fields.whole("n")?;
+    let claim: Option<String> = fields.text("claim")?.map(Into::into);
+    if event == "claim.taken" && claim.is_none() {
+        return Err(wrong("claim", "is missing"));
+    }
+    let kind = match event {
+        "claim.taken" => ReportKind::Claimed { lease_s: fields.whole("lease_s")? },
+        "attempt.started" => ReportKind::Started {
+            args_hash: arguments(fields)?.map(|(_, json)| json.hash()),
+            deadline: fields.time("deadline")?,
+        },
+        _ => ReportKind::Ended(end(fields)?),
+    };
+    Ok(Report {
+        attempt: AttemptRef::new(name.clone(), claim, number),
+        at,
+        provider_time: fields.time("provider_time")?,
+        source: source.clone(),
+        number,
+        owner: fields.name("owner", LayerName::parse)?,
+        worker: fields.text("worker")?.map(Into::into),
+        dest_key: fields.name("dest_key", DestinationKey::parse)?,
+        budget: fields.whole("budget")?,
+        kind,
+    })
+}
+
+fn end(fields: &Fields<'_>) -> Result<End, LineError> {
+    let outcome = fields.text("outcome")?.ok_or_else(|| wrong("outcome", "is missing"))?;
+    let phase = fields.text("phase")?;
+    Ok(End {
+        outcome: ReportedOutcome::parse(outcome)
+            .ok_or_else(|| wrong("outcome", format!("{outcome:?} is not an outcome of the vocabulary")))?,
+        http: fields.whole("http")?,
+        error: fields.text("error")?.map(Into::into),
+        receipt: fields.name("receipt", Receipt::parse)?,
+        phase: phase
+            .map(|name| Phase::parse(name).ok_or_else(|| wrong("phase", format!("{name:?} is not a phase"))))
+            .transpose()?,
+        replayed: matches!(fields.value("replayed"), Some(Json::Bool(true))),
+        reported_by: fields.text("reported_by")?.map(Into::into),
+    })
+}
+
+fn looked_up(
+    fields: &Fields<'_>,
+    at: Timestamp,
+    source: &SourceName,
+    name: &SourceOperation,
+) -> Result<Evidence, LineError> {
+    let outcome = fields.text("outcome")?.ok_or_else(|| wrong("outcome", "is missing"))?;
+    let receipt = fields.name("receipt", Receipt::parse)?;
+    let claim = match (outcome, receipt) {
+        ("found", Some(receipt)) => Claim::Executed { receipt },
+        ("found", None) => Claim::Likely,
+        ("not_found", _) => Claim::Absent,
+        ("unavailable", _) => Claim::Unavailable,
+        ("ambiguous", _) => Claim::Ambiguous,
+        (other, _) => return Err(wrong("outcome", format!("{other:?} is not an outcome of a look-up"))),
+    };
+    let digest = Hash::of(fields.bytes).to_string();
+    Ok(Evidence {
+        id: format!("look-up {name} {at} {}", &digest[..12]),
+        source: source.clone(),
+        claim,
+        linked_by: if fields.text("by")? == Some("natural_key") { LinkedBy::NaturalKey } else { LinkedBy::Key },
+        key: None,
+        at,
+        provider_time: fields.time("provider_time")?,
+        sent_at: Some(fields.time("sent_at")?.unwrap_or(at)),
+    })
+}
+
+fn delivery(fields: &Fields<'_>, at: Timestamp, source: &SourceName) -> Result<Says, LineError> {
+    let event = fields.exact("event_id")?.ok_or_else(|| wrong("event_id", "is missing"))?;
+    let sender = fields.text("source")?.unwrap_or("unnamed");
+    let endpoint = fields.text("endpoint")?.unwrap_or("main");
+    // The delivery id where it is told, else the event's; the latter is shared by redeliveries (R07).
+    let id = match fields.exact("delivery")? {
+        Some(delivery) => format!("{sender}/{endpoint}/{event}/{delivery}"),
+        None => format!("{sender}/{endpoint}/{event}"),
+    };
+    let key = match fields.value("metadata") {
+        None => None,
+        Some(metadata @ Json::Object(_)) => metadata.get("key").and_then(Json::as_str).map(ToOwned::to_owned),
+        Some(other) => return Err(wrong("metadata", format!("must be an object, not {}", other.kind()))),
+    };
+    let receipt = fields.name("receipt", Receipt::parse)?;
+    let kind = fields.text("type")?.unwrap_or_default();
+    // An unverified delivery gives no evidence (I22).
+    let is_verified = fields.value("signature_ok") != Some(&Json::Bool(false));
+    let evidence = receipt.filter(|_| is_verified).map(|receipt| {
+        let reversed = [".failed", ".reversed", ".canceled", ".cancelled", ".voided"];
+        Ok(Evidence {
+            id: id.clone(),
+            source: source.clone(),
+            claim: if reversed.iter().any(|ending| kind.ends_with(ending)) {
+                Claim::Reversed { receipt }
+            } else {
+                Claim::Executed { receipt }
+            },
+            linked_by: LinkedBy::Key,
+            key: key.as_ref().and_then(|key| DestinationKey::parse(key.clone()).ok()),
+            at,
+            provider_time: fields.time("provider_time")?,
+            sent_at: None,
+        })
+    });
+    Ok(Says::Delivery { key, evidence: evidence.transpose()?, id })
+}
+
+fn acted(fields: &Fields<'_>, at: Timestamp) -> Result<Says, LineError> {
+    let mut names: Vec<SourceOperation> = fields.name("op", SourceOperation::parse)?.into_iter().collect();
+    if let Some(Json::Array(ops)) = fields.value("selection").and_then(|selection| selection.get("ops")) {
+        for op in ops {
+            let text = op.as_str().ok_or_else(|| wrong("selection", "ops must be strings"))?;
+            names.push(SourceOperation::parse(text).map_err(|error| wrong("selection", error.to_string()))?);
+        }
+    }
+    if names.is_empty() {
+        return Err(wrong("op", "is missing, and so is selection.ops"));
+    }
+    let fact = Fact::ActedElsewhere {
+        at,
+        act: fields.text("act")?.ok_or_else(|| wrong("act", "is missing"))?.into(),
+        verb: fields.text("verb")?.ok_or_else(|| wrong("verb", "is missing"))?.into(),
+        by: fields.text("by")?.map(Into::into),
+    };
+    Ok(Says::Acted { names, fact })
 }
 
 /// What a proposal becomes on an operation that may already be there: the first proposal, an alias of
@@ -116,6 +389,102 @@ pub fn proposal_fact(
     source: &SourceName,
     name: &SourceOperation,
 ) -> Fact {
-    let _ = (record, stored, tool, proposed, at, source, name);
-    todo!()
+    let on_record = record.proposals().find_map(|proposal| proposal.arguments.as_ref());
+    // The volatile list in force when the operation was first proposed decides on sameness.
+    let contract = tool.contract.clone();
+    let declared = record.proposals().find_map(|proposal| proposal.contract.as_ref()).or(proposed.contract.as_ref());
+    let contract = declared.map_or(contract.clone(), |stream| contract.or(stream));
+    let volatile = contract.volatile_fields.unwrap_or_default();
+    let json = proposed.arguments.as_ref().map(|(_, json)| json);
+    let proposal = Proposal {
+        at,
+        source: source.clone(),
+        name: name.clone(),
+        arguments: proposed.arguments.as_ref().map(|(raw, json)| Arguments {
+            identity_hash: json.hash_without(&volatile),
+            args_hash: json.hash(),
+            size_bytes: raw.len() as u64,
+        }),
+        contract: proposed.contract.clone(),
+        deadline: proposed.deadline,
+        impact: json.and_then(|json| impact(tool, json)),
+        tool_call_id: proposed.tool_call_id.clone(),
+        by: None,
+    };
+    match (on_record, &proposal.arguments) {
+        (Some(first), Some(other)) if first.identity_hash != other.identity_hash => {
+            let changes = stored.zip(json).map(|(before, after)| diff(before, after)).unwrap_or_default();
+            Fact::Conflict { proposal, changes }
+        }
+        _ => Fact::Proposed(proposal),
+    }
+}
+
+/// What is at stake, read from the members that the tool names, or from the usual ones.
+pub fn impact(tool: &Tool, arguments: &Json) -> Option<Impact> {
+    let member = |named: Option<&String>, usual: &str| arguments.get(named.map_or(usual, |name| name.as_str()));
+    let impact = Impact {
+        amount_minor: member(tool.stake.amount_minor.as_ref(), "amount_minor").and_then(Json::as_i64),
+        currency: member(tool.stake.currency.as_ref(), "currency").and_then(Json::as_str).map(str::to_uppercase),
+        people: tool.stake.people.as_ref().and_then(|name| arguments.get(name)).and_then(Json::as_i64),
+    };
+    (impact.amount_minor.is_some() || impact.people.is_some()).then_some(impact)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Line, LineError> {
+        Line::parse(line.as_bytes(), &SourceName::parse("test").unwrap())
+    }
+
+    #[test]
+    fn every_line_of_every_case_is_understood() {
+        for case in crate::cases::ALL {
+            for line in case.lines() {
+                parse(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_bad_line_names_the_member_and_the_problem() {
+        for (line, message) in [
+            ("{", "line: the text ends in the middle of a value at byte 1"),
+            (r#"{"ev":"attempt.started","op":"a"}"#, "ts: is missing"),
+            (r#"{"ts":"today","ev":"attempt.started","op":"a"}"#, "ts: \"today\" is not a time like 2026-10-05T09:00:00Z"),
+            (r#"{"ts":"2026-10-05T09:00:00Z","ev":"nap"}"#, "ev: \"nap\" is not an event of the vocabulary"),
+            (r#"{"ts":"2026-10-05T09:00:00Z","ev":"attempt.ended","op":"a"}"#, "outcome: is missing"),
+            (r#"{"ts":"2026-10-05T09:00:00Z","ev":"attempt.ended","op":7,"outcome":"ok"}"#, "op: must be a string, not a number"),
+            (r#"{"ts":"2026-10-05T09:00:00Z","ev":"attempt.ended","op":"a","n":-1,"outcome":"ok"}"#, "n: must be a whole number in range"),
+            (r#"{"ts":"2026-10-05T09:00:00Z","ev":"operation.proposed","op":"a","op":"b"}"#, "line: the member \"op\" occurs twice at byte 64"),
+            (r#"{"ts":"2026-10-05T09:00:00Z","ev":"operation.proposed","op":"a","key":""}"#, "key: operation key is empty; give it at least one character"),
+        ] {
+            assert_eq!(parse(line).unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
+    fn arguments_are_kept_exactly_as_received() {
+        let line = r#"{"ts":"2026-10-05T09:00:00Z","ev":"operation.proposed","op":"a","args":{"id": 1970670598291982290 }}"#;
+        let Says::Operation { about: About::Proposed(proposed), .. } = parse(line).unwrap().says else {
+            panic!("not a proposal");
+        };
+        let (raw, _) = proposed.arguments.unwrap();
+        assert_eq!(raw, br#"{"id": 1970670598291982290 }"#);
+    }
+
+    #[test]
+    fn an_unverified_delivery_gives_no_evidence() {
+        let line = r#"{"ts":"2026-10-05T09:00:00Z","ev":"delivery.received","event_id":"e","receipt":"r","signature_ok":false}"#;
+        assert!(matches!(parse(line).unwrap().says, Says::Delivery { evidence: None, .. }));
+    }
+
+    #[test]
+    fn r07_delivery_ids_stay_exact() {
+        let line = r#"{"ts":"2026-10-05T14:00:00Z","ev":"delivery.received","source":"github","endpoint":"hook-11","delivery":9000000000000000101,"event_id":"guid-7"}"#;
+        let Says::Delivery { id, .. } = parse(line).unwrap().says else { panic!("not a delivery") };
+        assert_eq!(id, "github/hook-11/guid-7/9000000000000000101");
+    }
 }

@@ -35,6 +35,8 @@
 
 pub mod action;
 pub mod attempt;
+#[cfg(test)]
+pub(crate) mod cases;
 pub mod contract;
 pub mod decision;
 pub mod evidence;

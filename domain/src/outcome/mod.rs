@@ -1,5 +1,14 @@
 //! The fold: what all attempts and evidence together say (semantics 3.5–3.7).
 
+mod closing;
+mod findings;
+mod fold;
+mod key;
+mod steps;
+
+pub use fold::contract_in_force;
+pub use key::{KeyUse, key_protects};
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -7,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::attempt::{AttemptRef, ReportedOutcome};
 use crate::contract::Contract;
 use crate::evidence::{Strength, Trust};
+use crate::fingerprint::Hash;
 use crate::name::{DestinationKey, LayerName, OperationId, Receipt, SourceName};
 use crate::operation::{Finding, Record, State};
 use crate::time::Timestamp;
@@ -73,6 +83,12 @@ pub struct JudgedAttempt {
     pub worker: Option<String>,
     /// The key that was sent.
     pub dest_key: Option<DestinationKey>,
+    /// Hash of the arguments that were sent, where that is told.
+    pub args_hash: Option<Hash>,
+    /// The lease of its claim, in seconds.
+    pub lease_s: Option<u64>,
+    /// How many attempts its source allows.
+    pub budget: Option<u32>,
     /// When it counts as sent.
     pub dispatched_at: Timestamp,
     /// When its end was reported.
@@ -85,10 +101,16 @@ pub struct JudgedAttempt {
     pub is_possible_send: bool,
     /// What its source said about its end.
     pub reported: Option<ReportedOutcome>,
+    /// Who said so, when it was not the sender itself.
+    pub reported_by: Option<String>,
     /// The HTTP status, if one arrived.
     pub http: Option<u16>,
     /// The error code, if one arrived.
     pub error: Option<String>,
+    /// The receipt it returned.
+    pub receipt: Option<Receipt>,
+    /// Whether its answer was marked as replayed from a store.
+    pub replayed: bool,
     /// What its answer proves.
     pub judgement: Judgement,
     /// Why it is not open any more, if it is not.
@@ -139,4 +161,9 @@ pub struct Outcome {
     pub contract: Contract,
     /// When the answer changes by time alone.
     pub next_change_at: Option<Timestamp>,
+}
+
+/// Folds everything on record about an operation's intent into what is known of this operation at `now`.
+pub fn fold(record: &Record, around: &Surroundings, now: Timestamp) -> Outcome {
+    fold::Fold::new(record, around, now).outcome()
 }

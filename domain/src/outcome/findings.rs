@@ -1,0 +1,149 @@
+//! What an auditor should see, beside the state.
+
+use std::collections::BTreeSet;
+
+use crate::evidence::Strength;
+use crate::operation::{Fact, Mode, Severity, State};
+use crate::outcome::fold::Fold;
+use crate::time::span_in_words;
+
+impl Fold<'_> {
+    /// Notes every finding that the facts support.
+    pub(super) fn note_findings(&mut self, state: State) {
+        self.note_surplus_effects();
+        self.note_keys();
+        self.note_overlaps();
+        self.note_claims();
+        self.note_proposals();
+        self.note_copies(state);
+        self.note_stall(state);
+        self.note_future_times();
+    }
+
+    fn note_surplus_effects(&mut self) {
+        let proved: Vec<_> = self.effects.iter().filter(|effect| effect.strength == Strength::P3).collect();
+        let sent = self.attempts.len();
+        let (count, held) = (proved.len(), proved.iter().any(|effect| effect.is_held));
+        let receipts = proved.iter().map(|effect| effect.receipt.as_str()).collect::<Vec<_>>().join(", ");
+        if count >= 2 {
+            self.find("effects_exceed_intent", Severity::Integrity, format!("{count} effects for 1 intent: {receipts}."));
+        }
+        if held && sent == 0 {
+            self.find("effect_without_send", Severity::Audit, "The effect is there, but its send is not in the records.");
+        } else if count > sent {
+            let text = format!("An effect without a send on record: attempts {sent} < effects {count}.");
+            self.find("effect_without_send", Severity::Audit, text);
+        }
+    }
+
+    fn note_keys(&mut self) {
+        let mut keys: Vec<&str> = Vec::new();
+        for key in self.own().filter_map(|attempt| attempt.dest_key.as_ref()) {
+            if !keys.contains(&key.as_str()) {
+                keys.push(key.as_str());
+            }
+        }
+        if keys.len() > 1 {
+            let text = format!("Key changed inside one operation: {}. Each key can own one effect.", keys.join(" → "));
+            self.find("key_changed", Severity::Integrity, text);
+        }
+        if !self.record.head.key_given {
+            self.find("without_key", Severity::Audit, "A write without an operation key: a repeat cannot be recognised.");
+        }
+    }
+
+    fn note_overlaps(&mut self) {
+        let overlapping: Vec<_> =
+            self.own().filter(|attempt| attempt.overlaps).map(|attempt| attempt.number.to_string()).collect();
+        if !overlapping.is_empty() {
+            let text = format!(
+                "Overlapping attempts: nothing showed that the earlier ones had stopped when {} began.",
+                overlapping.join(", ")
+            );
+            self.find("overlapping_attempts", Severity::Notice, text);
+        }
+    }
+
+    fn note_claims(&mut self) {
+        let refused: BTreeSet<&str> = self.record.facts.iter().filter_map(refused_claim).collect();
+        let mut found = Vec::new();
+        for attempt in self.own() {
+            let claim = attempt.id.claim.as_deref();
+            if claim.is_some_and(|claim| refused.contains(claim)) && attempt.ended_at.is_some() {
+                let text = format!("A result from a non-holder: claim {} was refused and yet reported.", claim.unwrap_or("?"));
+                found.push(("result_from_non_holder", text));
+            }
+            let took = attempt.ended_at.map(|at| at.since(attempt.dispatched_at));
+            if let Some((lease_s, took)) = attempt.lease_s.zip(took).filter(|(lease_s, took)| took.as_secs() > *lease_s) {
+                let text = format!("Lease shorter than the work: {lease_s} s against {} s.", took.as_secs());
+                found.push(("lease_shorter_than_work", text));
+            }
+        }
+        for (code, text) in found {
+            self.find(code, Severity::Audit, text);
+        }
+    }
+
+    fn note_proposals(&mut self) {
+        let conflicts = self.record.facts.iter().filter(|fact| matches!(fact, Fact::Conflict { .. })).count();
+        if conflicts > 0 {
+            let noun = if conflicts == 1 { "proposal" } else { "proposals" };
+            let text = format!("{conflicts} conflicting {noun} under the same key with other arguments; nothing was made of it.");
+            self.find("conflicting_proposal", Severity::Audit, text);
+        }
+        let hashes: BTreeSet<_> =
+            self.record.proposals().filter_map(|p| p.arguments.as_ref()).map(|arguments| arguments.args_hash).collect();
+        if hashes.len() > 1 {
+            let text = "Proposed again with other volatile fields; the first stored bytes stay.";
+            self.find("volatile_fields_differ", Severity::Notice, text);
+        }
+        let authorized = self.record.facts.iter().find_map(|fact| match fact {
+            Fact::AuthorizedElsewhere { args_hash, .. } => *args_hash,
+            _ => None,
+        });
+        let differs = |sent: crate::fingerprint::Hash| authorized.is_some_and(|covered| covered != sent);
+        if self.own().filter_map(|attempt| attempt.args_hash).any(differs) {
+            let text = "Sent arguments differ from the authorized arguments.";
+            self.find("sent_arguments_differ", Severity::Integrity, text);
+        }
+    }
+
+    fn note_copies(&mut self, state: State) {
+        if !matches!(state, State::Succeeded(_)) {
+            return;
+        }
+        let numbers: Vec<_> = self.unprotected_copies().iter().map(|attempt| attempt.number.to_string()).collect();
+        if !numbers.is_empty() {
+            let text = format!("Watch: a second copy is possible; attempt {} is open and no key covers it.", numbers.join(", "));
+            self.find("second_copy_possible", Severity::Audit, text);
+        }
+    }
+
+    fn note_stall(&mut self, state: State) {
+        let waiting = matches!(state, State::Proposed | State::Authorized);
+        let deadline = self.record.deadline().filter(|deadline| waiting && self.now >= *deadline);
+        if let Some(deadline) = deadline.filter(|_| self.record.head.mode == Mode::Observed) {
+            let text = format!(
+                "Nothing will advance this: its deadline passed {} ago and no claim is on record.",
+                span_in_words(self.now.since(deadline))
+            );
+            self.find("stalled", Severity::Audit, text);
+        }
+    }
+
+    fn note_future_times(&mut self) {
+        // A minute of difference between clocks is ordinary.
+        let limit = self.now.plus(std::time::Duration::from_mins(1));
+        if let Some(fact) = self.record.facts.iter().find(|fact| fact.at() > limit) {
+            let text = format!("A line carries a time in the future ({}); it is kept as told.", fact.at());
+            self.find("future_time", Severity::Notice, text);
+        }
+    }
+}
+
+fn refused_claim(fact: &Fact) -> Option<&str> {
+    match fact {
+        Fact::ClaimRefused { claim, .. } => Some(claim),
+        _ => None,
+    }
+}
