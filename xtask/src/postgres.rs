@@ -107,6 +107,17 @@ fn pause() {
     thread::sleep(READY_PAUSE);
 }
 
+/// An xtask that was killed outright could not remove its folder; its server ended with it.
+fn remove_leftovers() {
+    for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
+        let owner = entry.file_name().to_str().and_then(|name| name.strip_prefix(FOLDER_PREFIX)?.parse::<u32>().ok());
+        // `kill -0` sends nothing; it asks whether there is somebody to send to.
+        if owner.is_some_and(|id| !succeeds(command("kill").args(["-0", &id.to_string()]))) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 fn url_in(folder: &Path) -> String {
     format!("postgres://postgres@localhost/postgres?host={}", folder.display())
 }
