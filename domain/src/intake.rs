@@ -113,8 +113,14 @@ impl Line {
             "delivery.received" => delivery(&fields, at, source)?,
             "operator.action" => acted(&fields, at)?,
             "layer.declared" => Says::LayerDeclared,
-            "operation.proposed" | "operation.authorized" | "claim.taken" | "claim.refused" | "attempt.started"
-            | "attempt.ended" | "reconcile.ended" | "compensation.proposed" => operation(&fields, event, at, source)?,
+            "operation.proposed"
+            | "operation.authorized"
+            | "claim.taken"
+            | "claim.refused"
+            | "attempt.started"
+            | "attempt.ended"
+            | "reconcile.ended"
+            | "compensation.proposed" => operation(&fields, event, at, source)?,
             other => return Err(wrong("ev", format!("{other:?} is not an event of the vocabulary"))),
         };
         Ok(Self { at, says })
@@ -453,13 +459,28 @@ mod tests {
         for (line, message) in [
             ("{", "line: the text ends in the middle of a value at byte 1"),
             (r#"{"ev":"attempt.started","op":"a"}"#, "ts: is missing"),
-            (r#"{"ts":"today","ev":"attempt.started","op":"a"}"#, "ts: \"today\" is not a time like 2026-10-05T09:00:00Z"),
+            (
+                r#"{"ts":"today","ev":"attempt.started","op":"a"}"#,
+                "ts: \"today\" is not a time like 2026-10-05T09:00:00Z",
+            ),
             (r#"{"ts":"2026-10-05T09:00:00Z","ev":"nap"}"#, "ev: \"nap\" is not an event of the vocabulary"),
             (r#"{"ts":"2026-10-05T09:00:00Z","ev":"attempt.ended","op":"a"}"#, "outcome: is missing"),
-            (r#"{"ts":"2026-10-05T09:00:00Z","ev":"attempt.ended","op":7,"outcome":"ok"}"#, "op: must be a string, not a number"),
-            (r#"{"ts":"2026-10-05T09:00:00Z","ev":"attempt.ended","op":"a","n":-1,"outcome":"ok"}"#, "n: must be a whole number in range"),
-            (r#"{"ts":"2026-10-05T09:00:00Z","ev":"operation.proposed","op":"a","op":"b"}"#, "line: the member \"op\" occurs twice at byte 64"),
-            (r#"{"ts":"2026-10-05T09:00:00Z","ev":"operation.proposed","op":"a","key":""}"#, "key: operation key is empty; give it at least one character"),
+            (
+                r#"{"ts":"2026-10-05T09:00:00Z","ev":"attempt.ended","op":7,"outcome":"ok"}"#,
+                "op: must be a string, not a number",
+            ),
+            (
+                r#"{"ts":"2026-10-05T09:00:00Z","ev":"attempt.ended","op":"a","n":-1,"outcome":"ok"}"#,
+                "n: must be a whole number in range",
+            ),
+            (
+                r#"{"ts":"2026-10-05T09:00:00Z","ev":"operation.proposed","op":"a","op":"b"}"#,
+                "line: the member \"op\" occurs twice at byte 64",
+            ),
+            (
+                r#"{"ts":"2026-10-05T09:00:00Z","ev":"operation.proposed","op":"a","key":""}"#,
+                "key: operation key is empty; give it at least one character",
+            ),
         ] {
             assert_eq!(parse(line).unwrap_err().to_string(), message);
         }
@@ -467,7 +488,8 @@ mod tests {
 
     #[test]
     fn arguments_are_kept_exactly_as_received() {
-        let line = r#"{"ts":"2026-10-05T09:00:00Z","ev":"operation.proposed","op":"a","args":{"id": 1970670598291982290 }}"#;
+        let line =
+            r#"{"ts":"2026-10-05T09:00:00Z","ev":"operation.proposed","op":"a","args":{"id": 1970670598291982290 }}"#;
         let Says::Operation { about: About::Proposed(proposed), .. } = parse(line).unwrap().says else {
             panic!("not a proposal");
         };

@@ -133,6 +133,19 @@ impl WorkspaceId {
     }
 }
 
+impl SourceName {
+    /// What people do here, as a source.
+    pub fn console() -> Self {
+        Self("console".into())
+    }
+}
+
+impl From<OperationId> for SourceOperation {
+    fn from(id: OperationId) -> Self {
+        Self(id.0)
+    }
+}
+
 impl From<OperationId> for IntentId {
     fn from(root: OperationId) -> Self {
         Self(root.0)

@@ -126,18 +126,28 @@ fn doubt_of_content(end: &End) -> Doubt {
 fn judge_uncapped(end: &End, grounds: Grounds<'_>) -> Judgement {
     if end.replayed && end.http.is_some_and(|status| status >= 500) {
         // E35: the stored answer of the first execution; it will never tell more.
-        return Judgement::unknown(Doubt::ReplayedError, "E35", "a stored error was replayed; asking again will not tell more");
+        return Judgement::unknown(
+            Doubt::ReplayedError,
+            "E35",
+            "a stored error was replayed; asking again will not tell more",
+        );
     }
     match (end.outcome, end.http) {
         (ReportedOutcome::Ok, status) => judge_success(end, status),
-        (ReportedOutcome::Timeout, _) => Judgement::unknown(Doubt::Timeout, "E12", "no answer in time; it may have happened"),
-        (ReportedOutcome::Abandoned, _) => Judgement::unknown(Doubt::Crashed, "E17", "its sender died; it may have happened"),
+        (ReportedOutcome::Timeout, _) => {
+            Judgement::unknown(Doubt::Timeout, "E12", "no answer in time; it may have happened")
+        }
+        (ReportedOutcome::Abandoned, _) => {
+            Judgement::unknown(Doubt::Crashed, "E17", "its sender died; it may have happened")
+        }
         (ReportedOutcome::ConnLost, _) => judge_lost_connection(end, grounds.contract),
         (ReportedOutcome::Throttled, None) => refused_retryable("E32", "a limiter refused it before it ran"),
         (ReportedOutcome::Rejected, None) => {
             Judgement::unknown(Doubt::UndeclaredStatus, "E23", "rejected, but by no status that says it did not run")
         }
-        (ReportedOutcome::Error, None) => Judgement::unknown(Doubt::ServerError, "E21", "an error without a status; it may have happened"),
+        (ReportedOutcome::Error, None) => {
+            Judgement::unknown(Doubt::ServerError, "E21", "an error without a status; it may have happened")
+        }
         (ReportedOutcome::Rejected | ReportedOutcome::Error | ReportedOutcome::Throttled, Some(status)) => {
             judge_status(status, end, grounds)
         }
@@ -210,7 +220,11 @@ fn judge_status(status: u16, end: &End, grounds: Grounds<'_>) -> Judgement {
 fn judge_natural_conflict(earlier_open: bool) -> Judgement {
     if earlier_open {
         // E28: with an open attempt it is rather a sign of success.
-        Judgement::unknown(Doubt::UndeclaredStatus, "E28", "the object exists already; it may be ours, from an earlier attempt")
+        Judgement::unknown(
+            Doubt::UndeclaredStatus,
+            "E28",
+            "the object exists already; it may be ours, from an earlier attempt",
+        )
     } else {
         refused("E28", "an object with this natural key exists already")
     }
@@ -224,7 +238,9 @@ fn judge_plain_status(status: u16, grounds: Grounds<'_>) -> Judgement {
         200..=299 => Judgement::unknown(Doubt::NoReceipt, "E19", "a success status reported as a failure"),
         303 => Judgement::unknown(Doubt::NoReceipt, "E33", "the answer lies elsewhere"),
         307 | 308 => refused("E34", format!("{status}: this hop did not execute it")),
-        402 => Judgement::proof(Verdict::ExecutedNoEffect, "E24", Strength::P2, "402: declined as a matter of business"),
+        402 => {
+            Judgement::proof(Verdict::ExecutedNoEffect, "E24", Strength::P2, "402: declined as a matter of business")
+        }
         404 | 410 if grounds.contract.removes == Some(true) && grounds.earlier_open => {
             undeclared("E25", "not found: an earlier attempt may have removed it")
         }
@@ -242,7 +258,11 @@ fn judge_plain_status(status: u16, grounds: Grounds<'_>) -> Judgement {
         421 | 424 | 426 | 501 | 505 => refused("E31", format!("{status}: not carried out")),
         429 => refused_retryable("E32", "429: a limiter refused it before it ran"),
         503 => Judgement::unknown(Doubt::ServerError, "E22", "503, which proves nothing by itself"),
-        500..=599 => Judgement::unknown(Doubt::ServerError, "E21", "the destination or a hop before it failed; it may have happened"),
+        500..=599 => Judgement::unknown(
+            Doubt::ServerError,
+            "E21",
+            "the destination or a hop before it failed; it may have happened",
+        ),
         _ => undeclared("E23", "a status whose meaning nobody declares"),
     }
 }
@@ -299,10 +319,8 @@ mod tests {
 
     #[test]
     fn e22_a_503_proves_only_what_the_contract_declares() {
-        let declared = Contract {
-            negative_signals: Some(vec![Signal { http: Some(503), error: None }]),
-            ..Contract::default()
-        };
+        let declared =
+            Contract { negative_signals: Some(vec![Signal { http: Some(503), error: None }]), ..Contract::default() };
         let answer = end(ReportedOutcome::Error, Some(503));
         let of = |contract| verdict(&answer, contract, Class::Irreversible, Trust::Verified).0;
         assert_eq!(of(&declared), Verdict::RefusedRetryable);
@@ -346,7 +364,13 @@ mod tests {
     #[test]
     fn an_untrusted_refusal_closes_nothing_and_keeps_the_reason_of_its_content() {
         let of = |status| {
-            verdict(&end(ReportedOutcome::Rejected, Some(status)), &Contract::default(), Class::Reversible, Trust::Unknown).0
+            verdict(
+                &end(ReportedOutcome::Rejected, Some(status)),
+                &Contract::default(),
+                Class::Reversible,
+                Trust::Unknown,
+            )
+            .0
         };
         assert_eq!(of(422), Verdict::Unknown(Doubt::UndeclaredStatus));
         assert_eq!(of(429), Verdict::Unknown(Doubt::UndeclaredStatus));
@@ -366,7 +390,8 @@ mod tests {
             Contract { conflict_signals: Some(vec![Signal { http: Some(409), error: None }]), ..Contract::default() };
         let answer = end(ReportedOutcome::Rejected, Some(409));
         let of = |earlier_open| {
-            let grounds = Grounds { contract: &contract, class: Class::Reversible, trust: Trust::Verified, earlier_open };
+            let grounds =
+                Grounds { contract: &contract, class: Class::Reversible, trust: Trust::Verified, earlier_open };
             judge(&answer, grounds).verdict
         };
         assert_eq!(of(false), Verdict::RefusedPermanent);

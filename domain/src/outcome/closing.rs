@@ -53,8 +53,12 @@ impl<'a> Fold<'a> {
                 .filter(|other| other.closed.is_none() && other.dispatched_at < probe.dispatched_at)
                 .filter(|other| other.dest_key.as_ref() == Some(key))
                 .collect();
-            let given_before_the_key = matches!(probe.http, Some(401 | 403 | 429)) || probe.judgement.verdict == Verdict::NotSent;
-            if earlier.is_empty() || given_before_the_key || key_protects(use_of, &earlier, probe.dispatched_at).is_err() {
+            let given_before_the_key =
+                matches!(probe.http, Some(401 | 403 | 429)) || probe.judgement.verdict == Verdict::NotSent;
+            if earlier.is_empty()
+                || given_before_the_key
+                || key_protects(use_of, &earlier, probe.dispatched_at).is_err()
+            {
                 continue;
             }
             let rule = if closure.ending == Ending::Positive { "K4" } else { "K3" };
@@ -68,7 +72,8 @@ impl<'a> Fold<'a> {
     /// K6: a strong look-up that was sent late enough and found nothing.
     pub(super) fn close_by_absence(&mut self) {
         let Some(lookup) = self.contract.lookup else { return };
-        let is_strong = lookup.consistency == Some(Consistency::Strong) && lookup.complete && lookup.by != LookUpBy::NaturalKey;
+        let is_strong =
+            lookup.consistency == Some(Consistency::Strong) && lookup.complete && lookup.by != LookUpBy::NaturalKey;
         // An unknown D makes absence a hint, never proof (semantics 4.0).
         if !is_strong || self.contract.max_arrival_delay_s.is_none() {
             return;
@@ -94,7 +99,8 @@ impl<'a> Fold<'a> {
 
     /// K4's credit: receipts that no attempt returned close the earliest open attempt under their key.
     pub(super) fn credit_receipts(&mut self) {
-        let returned: BTreeSet<&Receipt> = self.attempts.iter().filter_map(|attempt| attempt.receipt.as_ref()).collect();
+        let returned: BTreeSet<&Receipt> =
+            self.attempts.iter().filter_map(|attempt| attempt.receipt.as_ref()).collect();
         let mut orphans: BTreeMap<&Receipt, (Timestamp, &DestinationKey)> = BTreeMap::new();
         for evidence in self.intent().flat_map(Record::evidence) {
             let (Claim::Executed { receipt }, Some(key)) = (&evidence.claim, &evidence.key) else { continue };
@@ -103,7 +109,8 @@ impl<'a> Fold<'a> {
                 orphans.entry(receipt).and_modify(|known| *known = first.min(*known)).or_insert(first);
             }
         }
-        let mut in_order: Vec<_> = orphans.into_iter().map(|(receipt, (at, key))| (at, receipt.clone(), key.clone())).collect();
+        let mut in_order: Vec<_> =
+            orphans.into_iter().map(|(receipt, (at, key))| (at, receipt.clone(), key.clone())).collect();
         in_order.sort();
         let keys: BTreeMap<&OperationId, &str> =
             self.intent().map(|record| (&record.head.id, record.head.key.as_str())).collect();
@@ -124,7 +131,8 @@ impl<'a> Fold<'a> {
         if self.contract.on_mismatch != Some(OnMismatch::Error) {
             return;
         }
-        let open: Vec<usize> = (0..self.attempts.len()).filter(|&index| self.attempts[index].closed.is_none()).collect();
+        let open: Vec<usize> =
+            (0..self.attempts.len()).filter(|&index| self.attempts[index].closed.is_none()).collect();
         let [only] = open[..] else { return };
         let attempt = &self.attempts[only];
         if attempt.judgement.verdict != Verdict::Unknown(Doubt::KeyMismatch) {

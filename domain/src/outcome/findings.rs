@@ -26,10 +26,18 @@ impl Fold<'_> {
         let (count, held) = (proved.len(), proved.iter().any(|effect| effect.is_held));
         let receipts = proved.iter().map(|effect| effect.receipt.as_str()).collect::<Vec<_>>().join(", ");
         if count >= 2 {
-            self.find("effects_exceed_intent", Severity::Integrity, format!("{count} effects for 1 intent: {receipts}."));
+            self.find(
+                "effects_exceed_intent",
+                Severity::Integrity,
+                format!("{count} effects for 1 intent: {receipts}."),
+            );
         }
         if held && sent == 0 {
-            self.find("effect_without_send", Severity::Audit, "The effect is there, but its send is not in the records.");
+            self.find(
+                "effect_without_send",
+                Severity::Audit,
+                "The effect is there, but its send is not in the records.",
+            );
         } else if count > sent {
             let text = format!("An effect without a send on record: attempts {sent} < effects {count}.");
             self.find("effect_without_send", Severity::Audit, text);
@@ -48,7 +56,11 @@ impl Fold<'_> {
             self.find("key_changed", Severity::Integrity, text);
         }
         if !self.record.head.key_given {
-            self.find("without_key", Severity::Audit, "A write without an operation key: a repeat cannot be recognised.");
+            self.find(
+                "without_key",
+                Severity::Audit,
+                "A write without an operation key: a repeat cannot be recognised.",
+            );
         }
     }
 
@@ -70,11 +82,13 @@ impl Fold<'_> {
         for attempt in self.own() {
             let claim = attempt.id.claim.as_deref();
             if claim.is_some_and(|claim| refused.contains(claim)) && attempt.ended_at.is_some() {
-                let text = format!("A result from a non-holder: claim {} was refused and yet reported.", claim.unwrap_or("?"));
+                let text =
+                    format!("A result from a non-holder: claim {} was refused and yet reported.", claim.unwrap_or("?"));
                 found.push(("result_from_non_holder", text));
             }
             let took = attempt.ended_at.map(|at| at.since(attempt.dispatched_at));
-            if let Some((lease_s, took)) = attempt.lease_s.zip(took).filter(|(lease_s, took)| took.as_secs() > *lease_s) {
+            if let Some((lease_s, took)) = attempt.lease_s.zip(took).filter(|(lease_s, took)| took.as_secs() > *lease_s)
+            {
                 let text = format!("Lease shorter than the work: {lease_s} s against {} s.", took.as_secs());
                 found.push(("lease_shorter_than_work", text));
             }
@@ -88,7 +102,9 @@ impl Fold<'_> {
         let conflicts = self.record.facts.iter().filter(|fact| matches!(fact, Fact::Conflict { .. })).count();
         if conflicts > 0 {
             let noun = if conflicts == 1 { "proposal" } else { "proposals" };
-            let text = format!("{conflicts} conflicting {noun} under the same key with other arguments; nothing was made of it.");
+            let text = format!(
+                "{conflicts} conflicting {noun} under the same key with other arguments; nothing was made of it."
+            );
             self.find("conflicting_proposal", Severity::Audit, text);
         }
         let hashes: BTreeSet<_> =
@@ -114,7 +130,10 @@ impl Fold<'_> {
         }
         let numbers: Vec<_> = self.unprotected_copies().iter().map(|attempt| attempt.number.to_string()).collect();
         if !numbers.is_empty() {
-            let text = format!("Watch: a second copy is possible; attempt {} is open and no key covers it.", numbers.join(", "));
+            let text = format!(
+                "Watch: a second copy is possible; attempt {} is open and no key covers it.",
+                numbers.join(", ")
+            );
             self.find("second_copy_possible", Severity::Audit, text);
         }
     }

@@ -44,8 +44,16 @@ impl<'a> Fold<'a> {
     pub(super) fn new(record: &'a Record, around: &'a Surroundings, now: Timestamp) -> Self {
         let contract = contract_in_force(record, &around.tool);
         let class = around.tool.class;
-        let mut fold =
-            Self { record, around, now, contract, class, attempts: Vec::new(), effects: Vec::new(), findings: Vec::new() };
+        let mut fold = Self {
+            record,
+            around,
+            now,
+            contract,
+            class,
+            attempts: Vec::new(),
+            effects: Vec::new(),
+            findings: Vec::new(),
+        };
         fold.attempts = fold.judge_attempts();
         fold.effects = fold.collect_effects();
         fold.close_by_replay();
@@ -172,7 +180,12 @@ impl<'a> Fold<'a> {
             for evidence in operation.evidence() {
                 if let Claim::Executed { receipt } = &evidence.claim {
                     let held = operation.head.id == self.record.head.id;
-                    all.push(Success { receipt, strength: self.strength_of(evidence), at: evidence.happened_at(), held });
+                    all.push(Success {
+                        receipt,
+                        strength: self.strength_of(evidence),
+                        at: evidence.happened_at(),
+                        held,
+                    });
                 }
             }
         }

@@ -41,10 +41,16 @@ pub fn key_protects(of: KeyUse<'_>, open: &[&JudgedAttempt], now: Timestamp) -> 
         return no("the open attempts went out under different keys");
     }
     // 6
-    let Some(window) = contract.key_window() else { return no("the key's retention is unknown, so it protects nothing") };
+    let Some(window) = contract.key_window() else {
+        return no("the key's retention is unknown, so it protects nothing");
+    };
     let first_sent = open.iter().map(|attempt| attempt.dispatched_at).min().unwrap_or(now);
     if now.since(first_sent) > window {
-        return no(&format!("the key is too old: sent {} ago, certain for {}", span_in_words(now.since(first_sent)), span_in_words(window)));
+        return no(&format!(
+            "the key is too old: sent {} ago, certain for {}",
+            span_in_words(now.since(first_sent)),
+            span_in_words(window)
+        ));
     }
     if !of.sender_stopped {
         return no("nobody has stated that the original sender sends no more");

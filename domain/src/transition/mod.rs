@@ -1,0 +1,220 @@
+//! `decide(record, surroundings, command, now)`: the only way anything changes (T rows).
+
+mod acts;
+mod project;
+
+use serde::{Deserialize, Serialize};
+
+use crate::action::{Act, AwaitedAct};
+use crate::decision;
+use crate::name::{ActionKey, OperationId};
+use crate::operation::{Fact, Mode, Projection, Record, ResolutionKind, State};
+use crate::outcome::{self, Outcome, Surroundings};
+use crate::permission::Actor;
+use crate::refusal::Refusal;
+use crate::time::Timestamp;
+
+pub use acts::confirmation_text;
+
+/// What is asked of the rules.
+#[derive(Debug, Clone)]
+pub enum Command {
+    /// Facts arrived: proposals, reports, evidence, history.
+    Record(Vec<Fact>),
+    /// A person (or an automation, where it may) acts.
+    Act {
+        /// What they ask.
+        act: Act,
+        /// The id that a new operation gets, should the act make one.
+        new_id: OperationId,
+    },
+    /// A second person completes a dual act.
+    Complete {
+        /// The act's key; it must still wait.
+        awaited: ActionKey,
+        /// Who completes it.
+        second: Actor,
+        /// The version the second person saw.
+        seen_version: u64,
+        /// What they typed to confirm.
+        confirmation: Option<String>,
+        /// The id that a new operation gets, should the act make one.
+        new_id: OperationId,
+    },
+    /// A second person declines a dual act, or the first takes it back.
+    Decline {
+        /// The act's key.
+        act: ActionKey,
+        /// Who declines.
+        by: Actor,
+        /// The version they saw.
+        seen_version: u64,
+        /// Why.
+        reason: String,
+    },
+    /// Time passed, or the tool's contract, a source's trust or a relative changed.
+    Refold,
+}
+
+/// What came of an act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActOutcome {
+    /// Done.
+    Done,
+    /// Recorded; waits for a second person.
+    AwaitsSecondPerson,
+    /// A second person declined it.
+    Declined,
+}
+
+/// What the rules decided. Nothing has happened yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// Facts to append, in this order.
+    pub facts: Vec<Fact>,
+    /// The row as it is from now on.
+    pub row: Projection,
+    /// Rules that spoke, for the journal: `E12`, `K1`, `F14`, `T15`, `row 21`.
+    pub rules: Vec<String>,
+    /// An operation that is made in the same commit (adopting). It has version 0, its facts, and its row.
+    pub creates: Option<Box<Record>>,
+    /// Operations whose answer may change because of this one: fold them again in the same commit.
+    pub refold: Vec<OperationId>,
+    /// What came of an act.
+    pub outcome: ActOutcome,
+}
+
+impl Decision {
+    /// Whether nothing would change.
+    pub fn is_empty(&self, record: &Record) -> bool {
+        self.facts.is_empty() && self.creates.is_none() && record.row.as_ref() == Some(&self.row)
+    }
+}
+
+/// Decides what a command changes, or refuses with the fact that refused it.
+pub fn decide(record: &Record, around: &Surroundings, command: &Command, now: Timestamp) -> Result<Decision, Refusal> {
+    match command {
+        Command::Record(facts) => Ok(record_facts(record, around, facts, now)),
+        Command::Refold => Ok(conclude(record, around, Vec::new(), command, now)),
+        Command::Act { act, new_id } => acts::act(record, around, act, new_id, command, now),
+        Command::Complete { awaited, second, seen_version, confirmation, new_id } => {
+            let awaited = acts::awaited(record, awaited)?.clone();
+            let completion = acts::Completion {
+                awaited,
+                second,
+                seen_version: *seen_version,
+                confirmation: confirmation.as_deref(),
+            };
+            acts::complete(record, around, &completion, new_id, command, now)
+        }
+        Command::Decline { act, by, seen_version, reason } => {
+            acts::check_version(record, *seen_version)?;
+            acts::check_reason(reason, true)?;
+            let AwaitedAct { act: asked, .. } = acts::awaited(record, act)?;
+            let fact = Fact::SecondPersonDeclined {
+                act: asked.key.clone(),
+                by: by.clone(),
+                at: now,
+                reason: reason.trim().into(),
+            };
+            let decision = conclude(record, around, vec![fact], command, now);
+            Ok(Decision { outcome: ActOutcome::Declined, ..decision })
+        }
+    }
+}
+
+/// Facts that are on record already are nothing new (I27): byte-equal ones, evidence by id (I22),
+/// an operator's act at the source by its own key.
+fn record_facts(record: &Record, around: &Surroundings, facts: &[Fact], now: Timestamp) -> Decision {
+    let mut new: Vec<Fact> = Vec::new();
+    for fact in facts {
+        let known = record.facts.iter().chain(&new).any(|other| is_same_fact(other, fact));
+        if !known {
+            new.push(fact.clone());
+        }
+    }
+    conclude(record, around, new, &Command::Record(Vec::new()), now)
+}
+
+fn is_same_fact(one: &Fact, other: &Fact) -> bool {
+    match (one, other) {
+        (Fact::Evidence(a), Fact::Evidence(b)) => a.id == b.id && a.claim == b.claim,
+        (Fact::ActedElsewhere { act: a, .. }, Fact::ActedElsewhere { act: b, .. }) => a == b,
+        _ => one == other,
+    }
+}
+
+/// Folds the record with the new facts, and says what its row is from now on.
+fn conclude(record: &Record, around: &Surroundings, facts: Vec<Fact>, command: &Command, now: Timestamp) -> Decision {
+    let mut after = record.clone();
+    after.facts.extend(facts.iter().cloned());
+    let outcome = outcome::fold(&after, around, now);
+    let ruling = decision::rule(&after, around, &outcome, None, now);
+    let row = project::project(&after, around, &outcome, &ruling, now);
+    let mut rules = rules_that_spoke(&outcome, &facts);
+    rules.extend(transition_rule(record, row.state, command).map(Into::into));
+    rules.push(format!("row {}", ruling.row));
+    let concerned = around.relatives.iter().chain(&around.sharers).map(|other| other.head.id.clone());
+    let refold = if record.row.as_ref() == Some(&row) { Vec::new() } else { concerned.collect() };
+    Decision { facts, row, rules, creates: None, refold, outcome: ActOutcome::Done }
+}
+
+fn rules_that_spoke(outcome: &Outcome, facts: &[Fact]) -> Vec<String> {
+    let mut rules = Vec::new();
+    let reported: Vec<_> = facts
+        .iter()
+        .filter_map(|fact| match fact {
+            Fact::Report(report) => Some(&report.attempt),
+            _ => None,
+        })
+        .collect();
+    for attempt in &outcome.attempts {
+        if reported.contains(&&attempt.id) && attempt.ended_at.is_some() {
+            rules.push(attempt.judgement.rule.clone());
+        }
+        rules.extend(attempt.closed.as_ref().map(|closure| closure.rule.clone()));
+    }
+    rules.push(outcome.fold_rule.clone());
+    rules.sort();
+    rules.dedup();
+    rules
+}
+
+/// The row of semantics 4.3 that a change of state goes by.
+fn transition_rule(record: &Record, to: State, command: &Command) -> Option<&'static str> {
+    let from = record.row.as_ref().map(|row| row.state);
+    let from = match from {
+        None => return Some(if record.head.adopts.is_some() { "T37" } else { "T1" }),
+        Some(from) if from == to => return None,
+        Some(from) => from,
+    };
+    let acted = matches!(command, Command::Act { .. } | Command::Complete { .. });
+    Some(match (from, to) {
+        (State::Contradicted(_), _) if acted => "T27",
+        (_, State::Succeeded(_)) if acted => "T21",
+        (_, State::Failed(_)) if acted => "T22",
+        (State::Succeeded(crate::operation::SuccessBasis::Attested), State::Contradicted(_)) => "T25",
+        (State::Succeeded(_), State::Contradicted(_)) => "T26",
+        (State::Uncertain(_) | State::Executing, State::Contradicted(_)) => "T44",
+        (_, State::Contradicted(_)) => "T24",
+        (State::Uncertain(_), State::Succeeded(_)) => "T18",
+        (State::Uncertain(_), State::Failed(crate::operation::Failure::Business)) => "T47",
+        (State::Uncertain(_), State::Failed(_)) => "T20",
+        (State::Succeeded(_), State::Succeeded(_)) | (State::Failed(_), State::Failed(_)) => "T46",
+        _ if record.head.mode == Mode::Observed => "T48",
+        (State::Executing, State::Uncertain(_)) => "T15",
+        _ => "T19",
+    })
+}
+
+/// Which resolution an action makes.
+const fn resolution_kind(pick: crate::action::Pick) -> ResolutionKind {
+    match pick {
+        crate::action::Pick::Succeeded => ResolutionKind::PickSucceeded,
+        crate::action::Pick::Failed => ResolutionKind::PickFailed,
+    }
+}
+
+#[cfg(test)]
+mod tests;
