@@ -14,7 +14,7 @@ pub struct BaseRow {
     pub id: &'static str,
     /// Whether it is the situation.
     pub holds: fn(&Situation) -> bool,
-    /// Verdicts on look_up, rerun_same_key, rerun_new, mark_succeeded, mark_failed, compensate.
+    /// Verdicts on looking up, rerunning (same key, new), marking (succeeded, failed) and compensating.
     pub verdicts: [Verdict; 6],
     /// ★: recommended first.
     pub recommended: Action,

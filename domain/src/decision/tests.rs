@@ -51,7 +51,7 @@ fn observed(state: State) -> Situation {
     Situation { mode: Mode::Observed, approval_live: false, ..guarded(state, Class::Irreversible) }
 }
 
-/// Row, verdicts on look_up, rerun_same_key, rerun_new, mark_succeeded, mark_failed, compensate, and ★.
+/// Row, the six verdicts in the order of the table's columns, and ★.
 fn answer(situation: &Situation) -> (String, [Verdict; 6], Action) {
     let ruling = evaluate(situation);
     let of = |action| ruling.on(action).unwrap().verdict;

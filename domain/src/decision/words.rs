@@ -138,7 +138,7 @@ fn grounds(record: &Record, outcome: &Outcome) -> Vec<GroundFact> {
         at: resolution.at,
     });
     let mut all: Vec<_> = attempts.chain(effects).chain(statement).collect();
-    all.sort_by(|a, b| b.at.cmp(&a.at));
+    all.sort_by_key(|fact| std::cmp::Reverse(fact.at));
     all
 }
 

@@ -16,7 +16,7 @@ use crate::verdict::{self, Judgement, Verdict};
 /// The contract in force for an operation: as declared for the tool, then as its stream declares it.
 pub fn contract_in_force(record: &Record, tool: &Tool) -> Contract {
     let streams = record.proposals().filter_map(|proposal| proposal.contract.as_ref());
-    streams.fold(tool.contract.clone(), |contract, stream| contract.or(stream))
+    streams.fold(tool.contract.clone(), Contract::or)
 }
 
 /// A success that some fact of the intent names.

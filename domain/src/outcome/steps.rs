@@ -211,16 +211,12 @@ impl Fold<'_> {
             ("F17", Failure::Business)
         } else if ended(Ending::NegativePermanent) {
             ("F18", Failure::Permanent)
-        } else if self.budget_is_spent(&own) {
+        } else if budget_is_spent(&own) {
             ("F19", Failure::Budget)
         } else {
             ("F19", Failure::Observed)
         };
         Some((rule, State::Failed(failure), self.last_end()))
-    }
-
-    fn budget_is_spent(&self, own: &[&JudgedAttempt]) -> bool {
-        own.iter().filter_map(|attempt| attempt.budget).max().is_some_and(|allowed| own.len() >= allowed as usize)
     }
 
     fn last_end(&self) -> Timestamp {
@@ -286,6 +282,10 @@ impl Fold<'_> {
 
 fn just_after(at: Timestamp) -> Timestamp {
     at.plus(Duration::from_micros(1))
+}
+
+fn budget_is_spent(own: &[&JudgedAttempt]) -> bool {
+    own.iter().filter_map(|attempt| attempt.budget).max().is_some_and(|allowed| own.len() >= allowed as usize)
 }
 
 fn is_negative(closed: Option<&Closure>) -> bool {
