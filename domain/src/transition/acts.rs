@@ -58,7 +58,8 @@ pub(super) fn act(
         let decision = conclude(record, around, vec![asked], command, now);
         return Ok(Decision { outcome: ActOutcome::AwaitsSecondPerson, ..decision });
     }
-    Ok(carry_out(record, around, &outcome, act, vec![act.actor.clone()], new_id, command, now))
+    let actors = vec![act.actor.clone()];
+    Ok(Accepted { record, around, outcome: &outcome, act, actors, new_id, command, now }.carry_out())
 }
 
 /// The dual act that waits under this key.
@@ -87,7 +88,7 @@ pub(super) fn complete(
     check_input(&act.input, &outcome)?;
     check_confirmation(record, verdict, completion.confirmation)?;
     let actors = vec![act.actor.clone(), completion.second.clone()];
-    Ok(carry_out(record, around, &outcome, act, actors, new_id, command, now))
+    Ok(Accepted { record, around, outcome: &outcome, act, actors, new_id, command, now }.carry_out())
 }
 
 pub(super) fn check_version(record: &Record, seen: u64) -> Result<(), Refusal> {
@@ -160,98 +161,79 @@ fn check_confirmation(record: &Record, verdict: Verdict, typed: Option<&str>) ->
     Ok(())
 }
 
-#[expect(
-    clippy::too_many_arguments,
-    reason = "one act with all it stands on; a struct for one call would hide nothing"
-)]
-fn carry_out(
-    record: &Record,
-    around: &Surroundings,
-    outcome: &Outcome,
-    act: &Act,
+/// An act that passed every check, with all it stands on.
+struct Accepted<'a> {
+    record: &'a Record,
+    around: &'a Surroundings,
+    outcome: &'a Outcome,
+    act: &'a Act,
+    /// One person, or two.
     actors: Vec<Actor>,
-    new_id: &OperationId,
-    command: &Command,
+    new_id: &'a OperationId,
+    command: &'a Command,
     now: Timestamp,
-) -> Decision {
-    let by = act.actor.clone();
-    let reason = act.reason.trim().to_owned();
-    let resolved = |kind, receipt: Option<Receipt>, reference: Option<String>| {
-        Fact::Resolved(resolution(record, outcome, act, actors.clone(), now, kind, receipt, reference))
-    };
-    let fact = match &act.input {
-        ActionInput::MarkSucceeded { receipt, reference } => {
-            resolved(ResolutionKind::Succeeded, receipt.clone(), reference.clone())
-        }
-        ActionInput::MarkFailed {} => resolved(ResolutionKind::Failed, None, None),
-        ActionInput::PickVerdict { pick, receipt } => resolved(resolution_kind(*pick), receipt.clone(), None),
-        ActionInput::Assign { to } => Fact::Assigned { to: to.clone(), by, at: now, reason },
-        ActionInput::Comment {} => Fact::Commented { by, at: now, text: reason },
-        ActionInput::Escalate {} => Fact::Escalated { by, at: now, reason },
-        ActionInput::Adopt { statement } => {
-            return adopt(record, around, act, statement, new_id, command, now);
-        }
-    };
-    conclude(record, around, vec![fact], command, now)
 }
 
-#[expect(clippy::too_many_arguments, reason = "the fields of one resolution")]
-fn resolution(
-    record: &Record,
-    outcome: &Outcome,
-    act: &Act,
-    actors: Vec<Actor>,
-    now: Timestamp,
-    kind: ResolutionKind,
-    receipt: Option<Receipt>,
-    reference: Option<String>,
-) -> Resolution {
-    Resolution {
-        kind,
-        receipt,
-        reference: reference.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()),
-        acknowledged: record.evidence().map(|evidence| evidence.id.clone()).collect(),
-        acknowledged_receipts: outcome.effects.iter().map(|effect| effect.receipt.clone()).collect(),
-        actors,
-        at: now,
-        reason: act.reason.trim().into(),
-        action_key: act.key.clone(),
-        version: record.version + 1,
+impl Accepted<'_> {
+    fn carry_out(&self) -> Decision {
+        let (by, at) = (self.act.actor.clone(), self.now);
+        let reason = self.act.reason.trim().to_owned();
+        let fact = match &self.act.input {
+            ActionInput::MarkSucceeded { receipt, reference } => {
+                self.resolved(ResolutionKind::Succeeded, receipt.as_ref(), reference.as_deref())
+            }
+            ActionInput::MarkFailed {} => self.resolved(ResolutionKind::Failed, None, None),
+            ActionInput::PickVerdict { pick, receipt } => self.resolved(resolution_kind(*pick), receipt.as_ref(), None),
+            ActionInput::Assign { to } => Fact::Assigned { to: to.clone(), by, at, reason },
+            ActionInput::Comment {} => Fact::Commented { by, at, text: reason },
+            ActionInput::Escalate {} => Fact::Escalated { by, at, reason },
+            ActionInput::Adopt { statement } => return self.adopt(statement),
+        };
+        conclude(self.record, self.around, vec![fact], self.command, self.now)
     }
-}
 
-/// T37: a new guarded operation of the same intent, with the same arguments and the open attempts inherited.
-fn adopt(
-    record: &Record,
-    around: &Surroundings,
-    act: &Act,
-    statement: &str,
-    new_id: &OperationId,
-    command: &Command,
-    now: Timestamp,
-) -> Decision {
-    let fact = Fact::Adopted {
-        child: new_id.clone(),
-        statement: statement.trim().into(),
-        by: act.actor.clone(),
-        at: now,
-        reason: act.reason.trim().into(),
-    };
-    let mut adopted = record.clone();
-    adopted.facts.push(fact.clone());
-    let mut child = Record::new(child_head(record, around, new_id, now));
-    let mut around_child = around.clone();
-    around_child.relatives.push(adopted);
-    let first = conclude(&child, &around_child, vec![child_proposal(record, act, now)], command, now);
-    child.facts = first.facts;
-    child.row = Some(first.row);
-    let mut around_record = around.clone();
-    around_record.relatives.push(child.clone());
-    let decision = conclude(record, &around_record, vec![fact], command, now);
-    let refold = decision.refold.into_iter().filter(|id| id != new_id).collect();
-    let mut rules = decision.rules;
-    rules.push("T37".into());
-    Decision { creates: Some(Box::new(child)), refold, rules, ..decision }
+    fn resolved(&self, kind: ResolutionKind, receipt: Option<&Receipt>, reference: Option<&str>) -> Fact {
+        let reference = reference.map(str::trim).filter(|text| !text.is_empty());
+        Fact::Resolved(Resolution {
+            kind,
+            receipt: receipt.cloned(),
+            reference: reference.map(Into::into),
+            acknowledged: self.record.evidence().map(|evidence| evidence.id.clone()).collect(),
+            acknowledged_receipts: self.outcome.effects.iter().map(|effect| effect.receipt.clone()).collect(),
+            actors: self.actors.clone(),
+            at: self.now,
+            reason: self.act.reason.trim().into(),
+            action_key: self.act.key.clone(),
+            version: self.record.version + 1,
+        })
+    }
+
+    /// T37: a new guarded operation of the same intent, with the same arguments; it inherits what is open.
+    fn adopt(&self, statement: &str) -> Decision {
+        let fact = Fact::Adopted {
+            child: self.new_id.clone(),
+            statement: statement.trim().into(),
+            by: self.act.actor.clone(),
+            at: self.now,
+            reason: self.act.reason.trim().into(),
+        };
+        let mut adopted = self.record.clone();
+        adopted.facts.push(fact.clone());
+        let mut child = Record::new(child_head(self.record, self.around, self.new_id, self.now));
+        let mut around_child = self.around.clone();
+        around_child.relatives.push(adopted);
+        let proposal = child_proposal(self.record, self.act, self.now);
+        let first = conclude(&child, &around_child, vec![proposal], self.command, self.now);
+        child.facts = first.facts;
+        child.row = Some(first.row);
+        let mut around_record = self.around.clone();
+        around_record.relatives.push(child.clone());
+        let mut decision = conclude(self.record, &around_record, vec![fact], self.command, self.now);
+        decision.refold.retain(|id| id != self.new_id);
+        decision.rules.push("T37".into());
+        decision.creates = Some(Box::new(child));
+        decision
+    }
 }
 
 fn child_head(record: &Record, around: &Surroundings, new_id: &OperationId, now: Timestamp) -> Head {
