@@ -1,0 +1,60 @@
+//! The public API, version 1: plain documents for programs. Bodies are read strictly; every error is a problem document;
+//! what a call may do is decided in the ledger, exactly as for the console's pages.
+
+pub mod actions;
+pub mod document;
+pub mod events;
+pub mod headers;
+pub mod live;
+pub mod openapi;
+pub mod operations;
+pub mod sources;
+pub mod tools;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::routing::{get, post, put};
+
+use super::problem::Problem;
+use crate::state::AppState;
+
+/// Calls that are answered within the deadline.
+pub fn router() -> Router<AppState> {
+    Router::new()
+        .route("/tools", get(tools::list))
+        .route("/tools/{name}", put(tools::declare).get(tools::one))
+        .route("/sources", get(sources::list))
+        .route("/sources/{name}", put(sources::declare))
+        .route("/operations", post(operations::propose).get(operations::list))
+        .route("/operations/{id}", get(operations::one))
+        .route("/operations/{id}/arguments", get(operations::arguments))
+        .route("/operations/{id}/actions", post(actions::act))
+        .route("/queue", get(operations::queue))
+        .route("/actions", get(actions::list))
+        .route("/actions/{key}", get(actions::one))
+        .route("/actions/{key}/complete", post(actions::complete))
+        .route("/actions/{key}/decline", post(actions::decline))
+        .route("/openapi.json", get(openapi::document))
+        .route("/events/schema.json", get(events::schema))
+        .fallback(nothing_here)
+        .method_not_allowed_fallback(method_not_allowed)
+        // Each handler reads its body itself, within its own limit.
+        .layer(DefaultBodyLimit::disable())
+}
+
+/// Calls that run for as long as they must, and end when the process ends.
+pub fn streams() -> Router<AppState> {
+    Router::new()
+        .route("/events", post(events::take))
+        .route("/live", get(live::follow))
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(DefaultBodyLimit::disable())
+}
+
+async fn nothing_here(request: Request) -> Problem {
+    Problem::not_found(&format!("/api/v1{}", request.uri().path()))
+}
+
+async fn method_not_allowed(request: Request) -> Problem {
+    Problem::method_not_allowed(request.method().as_str(), &format!("/api/v1{}", request.uri().path()))
+}

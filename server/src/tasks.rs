@@ -1,0 +1,68 @@
+//! What runs beside requests: the sweeper, and the signals that end the process. Every task has an owner that awaits it.
+
+use std::time::Duration;
+
+use tallystick_ledger::Ledger;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval};
+
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
+const SWEEP_LIMIT: u32 = 500;
+
+/// Makes decisions again whose time has come, each second, until `ending` turns true.
+pub fn start_sweeper(ledger: Ledger, mut ending: watch::Receiver<bool>) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        let mut ticks = interval(SWEEP_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut was_failing = false;
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => {}
+                () = wait_for_end(&mut ending) => return,
+            }
+            was_failing = sweep(&ledger, was_failing).await;
+        }
+    })
+}
+
+/// Waits until the process is ending, or nobody is left to say so.
+pub async fn wait_for_end(ending: &mut watch::Receiver<bool>) {
+    drop(ending.wait_for(|ends| *ends).await);
+}
+
+/// One round; a failure that lasts is logged once.
+async fn sweep(ledger: &Ledger, was_failing: bool) -> bool {
+    match ledger.sweep(SWEEP_LIMIT).await {
+        Ok(_) if was_failing => {
+            tracing::info!("Sweeping works again");
+            false
+        }
+        Ok(_) => false,
+        Err(error) if !was_failing => {
+            tracing::error!(%error, "Sweeping failed; it is tried again each second: {error}");
+            true
+        }
+        Err(_) => true,
+    }
+}
+
+/// Waits for ctrl-c or SIGTERM.
+pub async fn wait_for_signal() {
+    let interrupt = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::terminate()) {
+            Ok(mut terminate) => {
+                tokio::select! {
+                    _ = interrupt => {}
+                    _ = terminate.recv() => {}
+                }
+            }
+            Err(_) => drop(interrupt.await),
+        }
+    }
+    #[cfg(not(unix))]
+    drop(interrupt.await);
+}
