@@ -3,15 +3,19 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use secrecy::SecretString;
 use tallystick_domain::permission::Role;
 use tallystick_ledger::Ledger;
 use tallystick_ledger::people::system_actor;
 
 use super::serve::{listen, print_link, serve};
 use super::{CliError, open};
-use crate::auth::link;
+use crate::auth::{link, password};
 use crate::config::{Config, ServeArgs};
 use crate::{demo, tasks};
+
+/// What both people of the demo type to sign in. It protects nothing: the demo holds no real data.
+const DEMO_PASSWORD: &str = "tallystick-demo";
 
 /// Serves with demo data.
 #[derive(Debug, Args)]
@@ -26,8 +30,10 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, CliError> {
     let ledger = open(config).await?;
     if !ledger.has_people().await? {
         let now = ledger.now().await?;
-        demo::seed(&ledger, now).await?;
+        let password = password::hash_new(&SecretString::from(DEMO_PASSWORD)).map_err(|error| CliError::BadInput(error.to_string()))?;
+        demo::seed(&ledger, now, demo::Size::default(), &password).await?;
     }
+    println!("People of the demo: noor (operator) and ida (administrator), password {DEMO_PASSWORD}");
     print_link(&sign_in_link(&ledger, &config.base_url(address)).await?);
     serve(config, ledger, listener, tasks::wait_for_signal()).await
 }
