@@ -1,5 +1,7 @@
 //! Installing Debian packages, and saying so before it happens.
 
+use std::process::Stdio;
+
 use anyhow::{Result, bail};
 
 use crate::process::{as_root, command, find_program, run, say, succeeds};
@@ -40,5 +42,6 @@ fn apt_get(words: &[&str], packages: &[&str]) -> Result<()> {
     let Some(mut command) = as_root("apt-get") else {
         bail!("apt-get needs root, and there is no sudo here");
     };
-    run(command.arg("-qq").args(words).args(packages).env("DEBIAN_FRONTEND", "noninteractive"))
+    // Its progress fills screens; its errors come on the other output.
+    run(command.arg("-qq").args(words).args(packages).env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null()))
 }
