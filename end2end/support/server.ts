@@ -61,9 +61,9 @@ export class Server {
 
   /** The URL that signs a person in, as the binary printed it last. */
   get signInUrl(): string {
-    const printed = this.output.match(new RegExp(`http://(?:127\\.0\\.0\\.1|localhost):${this.port}/\\S+`, 'g'));
+    const printed = [...this.output.matchAll(/^Sign in: (\S+)$/gm)].at(-1);
     if (!printed) throw new Error(`the server printed no sign-in URL:\n${this.output}`);
-    return printed[printed.length - 1]!;
+    return printed[1]!;
   }
 
   /** The database, for a second program (`tallystick import …`). */

@@ -25,7 +25,7 @@ pub struct Options {
     #[arg(long)]
     release: bool,
     /// The address to listen on
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:3000")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8642")]
     listen: String,
 }
 
@@ -80,14 +80,14 @@ mod tests {
     use super::*;
 
     fn options() -> Options {
-        Options { no_wasm: true, postgres: None, empty: false, release: false, listen: "127.0.0.1:3000".to_owned() }
+        Options { no_wasm: true, postgres: None, empty: false, release: false, listen: "127.0.0.1:8642".to_owned() }
     }
 
     #[test]
     fn a_plain_run_is_the_demo_on_the_embedded_database() {
         let words = options().arguments().unwrap().join(" ");
         assert!(words.starts_with("demo --db sqlite:///"), "{words}");
-        assert!(words.ends_with("target/run/tallystick.db --listen 127.0.0.1:3000"), "{words}");
+        assert!(words.ends_with("target/run/tallystick.db --listen 127.0.0.1:8642"), "{words}");
     }
 
     #[test]

@@ -4,9 +4,7 @@
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
-};
+use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -52,10 +50,7 @@ pub fn browser_part() -> Option<BrowserPart> {
 
 /// The address of another file of `style/`, by its name: `icons.svg`, `favicon.svg`, a font.
 pub fn asset_url(name: &str) -> Option<&'static str> {
-    FILES
-        .iter()
-        .map(|file| file.address)
-        .find(|address| address.starts_with("/assets/") && name_of(address) == name)
+    FILES.iter().map(|file| file.address).find(|address| address.starts_with("/assets/") && name_of(address) == name)
 }
 
 /// The address of the icon sprite, when there is one.
@@ -80,10 +75,7 @@ async fn serve(uri: Uri, headers: HeaderMap) -> Response {
 
 /// Browsers ask for this name by themselves, so its address cannot hold a hash.
 async fn serve_favicon(headers: HeaderMap) -> Response {
-    match FILES
-        .iter()
-        .find(|file| name_of(file.address) == "favicon.svg")
-    {
+    match FILES.iter().find(|file| name_of(file.address) == "favicon.svg") {
         Some(file) => answer(file, &headers, FOR_A_DAY),
         None => not_found(),
     }
@@ -100,14 +92,9 @@ fn answer(file: &File, request: &HeaderMap, kept: &'static str) -> Response {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
         let mut response = Response::new(Body::from(form.bytes));
-        response.headers_mut().insert(
-            CONTENT_TYPE,
-            HeaderValue::from_static(content_type(file.address)),
-        );
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type(file.address)));
         if !form.encoding.is_empty() {
-            response
-                .headers_mut()
-                .insert(CONTENT_ENCODING, HeaderValue::from_static(form.encoding));
+            response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(form.encoding));
         }
         response
     };
@@ -124,51 +111,28 @@ fn answer(file: &File, request: &HeaderMap, kept: &'static str) -> Response {
 
 /// The forms of one file are different bytes, so each has its own tag.
 fn etag_of(hash: &str, form: Form) -> String {
-    if form.encoding.is_empty() {
-        format!("\"{hash}\"")
-    } else {
-        format!("\"{hash}-{}\"", form.encoding)
-    }
+    if form.encoding.is_empty() { format!("\"{hash}\"") } else { format!("\"{hash}-{}\"", form.encoding) }
 }
 
 fn is_known(request: &HeaderMap, etag: &str) -> bool {
-    let known = request
-        .get_all(IF_NONE_MATCH)
-        .iter()
-        .filter_map(|value| value.to_str().ok());
-    known
-        .flat_map(|list| list.split(','))
-        .map(str::trim)
-        .any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag)
+    let known = request.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    known.flat_map(|list| list.split(',')).map(str::trim).any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag)
 }
 
 /// The smallest form the browser takes; the file as it is where it takes none.
 fn choose_form(forms: &[Form], request: &HeaderMap) -> Form {
     let accepts = |encoding: &str| {
-        let lists = request
-            .get_all(ACCEPT_ENCODING)
-            .iter()
-            .filter_map(|value| value.to_str().ok());
-        lists
-            .flat_map(|list| list.split(','))
-            .any(|offer| is_offer_of(offer, encoding))
+        let lists = request.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+        lists.flat_map(|list| list.split(',')).any(|offer| is_offer_of(offer, encoding))
     };
-    let packed = forms
-        .iter()
-        .filter(|form| !form.encoding.is_empty())
-        .find(|form| accepts(form.encoding));
-    packed.or_else(|| forms.first()).copied().unwrap_or(Form {
-        encoding: "",
-        bytes: &[],
-    })
+    let packed = forms.iter().filter(|form| !form.encoding.is_empty()).find(|form| accepts(form.encoding));
+    packed.or_else(|| forms.first()).copied().unwrap_or(Form { encoding: "", bytes: &[] })
 }
 
 /// Whether one item of `Accept-Encoding` offers the encoding; a quality of zero is a refusal.
 fn is_offer_of(offer: &str, encoding: &str) -> bool {
     let mut parts = offer.split(';').map(str::trim);
-    let is_named = parts
-        .next()
-        .is_some_and(|name| name.eq_ignore_ascii_case(encoding));
+    let is_named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(encoding));
     let quality = parts.find_map(|part| part.strip_prefix("q=")?.parse::<f32>().ok());
     is_named && quality.is_none_or(|quality| quality > 0.0)
 }
@@ -199,24 +163,11 @@ mod tests {
     use super::*;
 
     const FORMS: &[Form] = &[
-        Form {
-            encoding: "",
-            bytes: b"as it is",
-        },
-        Form {
-            encoding: "br",
-            bytes: b"smallest",
-        },
-        Form {
-            encoding: "gzip",
-            bytes: b"small",
-        },
+        Form { encoding: "", bytes: b"as it is" },
+        Form { encoding: "br", bytes: b"smallest" },
+        Form { encoding: "gzip", bytes: b"small" },
     ];
-    const FILE: File = File {
-        address: "/pkg/cafe/tallystick_bg.wasm",
-        hash: "cafe",
-        forms: FORMS,
-    };
+    const FILE: File = File { address: "/pkg/cafe/tallystick_bg.wasm", hash: "cafe", forms: FORMS };
 
     fn headers(name: axum::http::HeaderName, value: &str) -> HeaderMap {
         HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())])
@@ -249,24 +200,15 @@ mod tests {
         assert_eq!(response.headers()[CONTENT_TYPE], "application/wasm");
         assert_eq!(response.headers()[CONTENT_ENCODING], "br");
         assert_eq!(response.headers()[VARY], "accept-encoding");
-        assert_eq!(
-            response.headers()[CACHE_CONTROL],
-            "public, max-age=31536000, immutable"
-        );
+        assert_eq!(response.headers()[CACHE_CONTROL], "public, max-age=31536000, immutable");
         assert_eq!(response.headers()[ETAG], "\"cafe-br\"");
     }
 
     #[test]
     fn a_known_form_is_not_sent_again_but_another_form_is() {
         let mut request = headers(ACCEPT_ENCODING, "br");
-        request.insert(
-            IF_NONE_MATCH,
-            HeaderValue::from_static("\"other\", W/\"cafe-br\""),
-        );
-        assert_eq!(
-            answer(&FILE, &request, FOR_GOOD).status(),
-            StatusCode::NOT_MODIFIED
-        );
+        request.insert(IF_NONE_MATCH, HeaderValue::from_static("\"other\", W/\"cafe-br\""));
+        assert_eq!(answer(&FILE, &request, FOR_GOOD).status(), StatusCode::NOT_MODIFIED);
         request.insert(IF_NONE_MATCH, HeaderValue::from_static("\"cafe\""));
         assert_eq!(answer(&FILE, &request, FOR_GOOD).status(), StatusCode::OK);
     }
@@ -278,32 +220,15 @@ mod tests {
         assert_eq!(response.headers()[CONTENT_TYPE], "text/css; charset=utf-8");
         assert!(!response.headers().contains_key(CONTENT_ENCODING));
         let sheet = response.into_body().collect().await.unwrap().to_bytes();
-        assert_eq!(
-            sheet,
-            FILES
-                .iter()
-                .find(|file| file.address == STYLESHEET)
-                .unwrap()
-                .forms[0]
-                .bytes
-        );
+        assert_eq!(sheet, FILES.iter().find(|file| file.address == STYLESHEET).unwrap().forms[0].bytes);
     }
 
     #[tokio::test]
     async fn every_embedded_file_is_served_and_nothing_else() {
         for file in FILES {
-            assert_eq!(
-                get_path(file.address).await.status(),
-                StatusCode::OK,
-                "{}",
-                file.address
-            );
+            assert_eq!(get_path(file.address).await.status(), StatusCode::OK, "{}", file.address);
         }
-        for path in [
-            "/assets/0000000000000000/tallystick.css",
-            "/pkg/x/tallystick.js",
-            "/assets/../Cargo.toml",
-        ] {
+        for path in ["/assets/0000000000000000/tallystick.css", "/pkg/x/tallystick.js", "/assets/../Cargo.toml"] {
             let response = get_path(path).await;
             assert_eq!(response.status(), StatusCode::NOT_FOUND, "{path}");
         }
@@ -315,14 +240,8 @@ mod tests {
             assert!(FILES.iter().all(|file| !file.address.starts_with("/pkg/")));
             return;
         };
-        assert_eq!(
-            get_path(part.glue_url).await.headers()[CONTENT_TYPE],
-            "text/javascript; charset=utf-8"
-        );
-        assert_eq!(
-            get_path(part.wasm_url).await.headers()[CONTENT_TYPE],
-            "application/wasm"
-        );
+        assert_eq!(get_path(part.glue_url).await.headers()[CONTENT_TYPE], "text/javascript; charset=utf-8");
+        assert_eq!(get_path(part.wasm_url).await.headers()[CONTENT_TYPE], "application/wasm");
     }
 
     #[test]

@@ -27,7 +27,7 @@ const ROOMS: [(&str, &[&str], &str); 4] = [
 
 /// Dependencies that must be optional: they exist on the server's side of the app alone.
 const OPTIONAL: [(&str, &[&str]); 1] =
-    [("tallystick-app", &["tallystick-ledger", "axum", "leptos_axum", "chrono", "chrono-tz", "tracing"])];
+    [("tallystick-app", &["tallystick-ledger", "axum", "leptos_axum", "chrono", "chrono-tz", "getrandom", "tracing"])];
 
 #[derive(Debug)]
 struct Edge {
