@@ -4,23 +4,48 @@
 //! the store commits in one transaction, the change feed tells the live views. Nothing else writes.
 
 pub mod actions;
+pub mod audit;
 pub mod changes;
+#[cfg(feature = "test-clock")]
+pub mod clock;
+mod desk;
 pub mod error;
 pub mod intake;
 pub mod operations;
 pub mod people;
 pub mod port;
+mod proposals;
 pub mod sessions;
 pub mod settings;
+mod store;
 pub mod sweep;
 pub mod tools;
 pub mod verify;
 
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tallystick_domain::time::Timestamp;
+use tokio::task::JoinHandle;
+
 pub use error::LedgerError;
+
+use crate::changes::Wake;
+use crate::port::{Ids, UuidV7Ids};
+use crate::store::{Store, migrate};
 
 /// The record. A cheap handle; clone it freely.
 #[derive(Clone)]
-pub struct Ledger {}
+pub struct Ledger {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Store,
+    ids: Arc<dyn Ids>,
+    wake: Wake,
+    /// What runs beside the callers and ends with the record.
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+}
 
 /// How to open a record.
 #[derive(Debug, Clone)]
@@ -34,22 +59,60 @@ pub struct OpenOptions {
 impl Ledger {
     /// Opens the record, refusing a schema that this binary does not know.
     pub async fn open(options: &OpenOptions) -> Result<Self, LedgerError> {
-        let _ = options;
-        todo!()
+        Self::open_with_ids(options, Arc::new(UuidV7Ids::default())).await
+    }
+
+    /// Opens the record with another maker of row ids, so that a test can repeat a run.
+    pub async fn open_with_ids(options: &OpenOptions, ids: Arc<dyn Ids>) -> Result<Self, LedgerError> {
+        let store = Store::open(&options.url).await?;
+        migrate::settle_schema(&store, options.migrate).await?;
+        if let Store::Postgres(postgres) = &store {
+            postgres.settle_feed().await?;
+        }
+        let inner = Arc::new(Inner { store, ids, wake: Wake::default(), tasks: Mutex::default() });
+        let tasks = changes::watch(&inner);
+        *inner.tasks.lock().unwrap_or_else(PoisonError::into_inner) = tasks;
+        Ok(Self { inner })
     }
 
     /// Waits for what is under way and closes.
     pub async fn close(&self) {
-        todo!()
+        self.inner.end_tasks();
+        self.inner.store.close().await;
     }
 
     /// The record's clock: the database's, plus the offset that only test builds can set.
-    pub async fn now(&self) -> Result<tallystick_domain::time::Timestamp, LedgerError> {
-        todo!()
+    pub async fn now(&self) -> Result<Timestamp, LedgerError> {
+        self.store().read(|tx| Box::pin(tx.now())).await
     }
 
     /// Whether the store answers and its schema is known (`/readyz`).
     pub async fn check_ready(&self) -> Result<(), LedgerError> {
-        todo!()
+        if let Store::Sqlite(sqlite) = self.store() {
+            sqlite.check_file()?;
+        }
+        self.store().read(|tx| Box::pin(migrate::check_schema(tx))).await
+    }
+
+    fn store(&self) -> &Store {
+        &self.inner.store
+    }
+
+    fn ids(&self) -> Arc<dyn Ids> {
+        Arc::clone(&self.inner.ids)
+    }
+}
+
+impl Inner {
+    fn end_tasks(&self) {
+        for task in self.tasks.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            task.abort();
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.end_tasks();
     }
 }

@@ -1,17 +1,29 @@
 //! Proposing operations, and reading them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
-use tallystick_domain::decision::Ruling;
+use tallystick_domain::decision::{self, Ruling};
 use tallystick_domain::name::{DestinationName, OperationId, OperationKey, SourceOperation, ToolName};
 use tallystick_domain::operation::{Head, Projection, Reason, Record, State};
-use tallystick_domain::outcome::Outcome;
-use tallystick_domain::permission::Actor;
+use tallystick_domain::outcome::{self, Outcome};
+use tallystick_domain::permission::{Actor, Permission};
 use tallystick_domain::query::{OperationQuery, QueueQuery};
+use tallystick_domain::refusal::Refusal;
 use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::Tool;
 
+use crate::desk::Desk;
+use crate::store::Tx;
+use crate::store::entry::{Changes, JournalEntry, Replay};
+use crate::store::list::page_size;
 use crate::{Ledger, LedgerError};
+
+/// Arguments larger than this are not part of [`Examined`].
+const SHOWN_ARGUMENTS_BYTES: i64 = 64 * 1024;
+/// How near the end of a safe option is "soon".
+const SOON: Duration = Duration::from_secs(3600);
 
 /// A guarded operation as an agent or program proposes it.
 #[derive(Debug, Clone)]
@@ -96,7 +108,8 @@ pub struct Entry {
 /// Another operation that has to do with this one.
 #[derive(Debug, Clone)]
 pub struct Relative {
-    /// How: `adopts`, `adopted by`, `compensates`, `compensated by`, `same workflow`, `same destination key`, `retries`, `retried by`.
+    /// How: `adopts`, `adopted by`, `compensates`, `compensated by`, `same workflow`,
+    /// `same destination key`, `retries`, `retried by`, `supersedes`, `superseded by`, `same intent`.
     pub link: &'static str,
     /// Which.
     pub operation: Listed,
@@ -127,47 +140,236 @@ pub struct Examined {
     pub sequence: i64,
 }
 
-impl Ledger {
-    /// Proposes a guarded operation (T1). Same key and arguments: the operation that is there. Same key,
-    /// other arguments: [`tallystick_domain::refusal::Refusal::OperationKeyConflict`], and the conflicting proposal is kept.
-    pub async fn propose_operation(&self, by: &Actor, new: NewProposal) -> Result<ProposalAnswer, LedgerError> {
-        let _ = (by, new);
-        todo!()
+impl<T> Page<T> {
+    /// A page from its rows and perhaps one more; `cursor` says where the next one starts.
+    pub(crate) fn cut(
+        mut rows: Vec<T>,
+        limit: u32,
+        as_of: Timestamp,
+        sequence: i64,
+        cursor: impl Fn(&T) -> String,
+    ) -> Self {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let has_more = rows.len() > limit;
+        rows.truncate(limit);
+        let next = rows.last().filter(|_| has_more).map(cursor);
+        Self { rows, next, as_of, sequence }
     }
 
+    /// The same page of other rows.
+    pub(crate) fn map<U>(self, change: impl FnMut(T) -> U) -> Page<U> {
+        let Self { rows, next, as_of, sequence } = self;
+        Page { rows: rows.into_iter().map(change).collect(), next, as_of, sequence }
+    }
+}
+
+impl Ledger {
     /// One operation, judged at the record's clock; `None` if there is none with this id.
     pub async fn operation(&self, by: &Actor, id: &OperationId) -> Result<Option<Examined>, LedgerError> {
-        let _ = (by, id);
-        todo!()
+        self.permit(by, Permission::Read, id.as_str()).await?;
+        let (by, id) = (by.clone(), id.clone());
+        self.store()
+            .read(move |tx| {
+                let (by, id) = (by.clone(), id.clone());
+                Box::pin(async move { examine(tx, &by, &id).await })
+            })
+            .await
     }
 
     /// The arguments of an operation exactly as received.
     pub async fn operation_arguments(&self, by: &Actor, id: &OperationId) -> Result<Option<Vec<u8>>, LedgerError> {
-        let _ = (by, id);
-        todo!()
+        self.permit(by, Permission::Read, id.as_str()).await?;
+        let id = id.clone();
+        self.store()
+            .read(move |tx| {
+                let id = id.clone();
+                Box::pin(async move { tx.arguments_first(id.as_str(), i64::MAX).await })
+            })
+            .await
     }
 
     /// A page of operations, newest first.
     pub async fn operations(&self, by: &Actor, query: &OperationQuery) -> Result<Page<Listed>, LedgerError> {
-        let _ = (by, query);
-        todo!()
+        self.permit(by, Permission::Read, "operations").await?;
+        let query = Arc::new(query.clone());
+        self.store()
+            .read(move |tx| {
+                let query = Arc::clone(&query);
+                Box::pin(async move {
+                    // The number first: what is committed meanwhile is told again rather than missed.
+                    let (sequence, as_of) = (tx.newest_sequence().await?, tx.now().await?);
+                    let rows = tx.operations_page(&query).await?;
+                    Ok(Page::cut(rows, page_size(query.limit), as_of, sequence, |row| row.head.id.to_string()))
+                })
+            })
+            .await
     }
 
     /// A page of what waits for a person, most urgent first.
     pub async fn queue(&self, by: &Actor, query: &QueueQuery) -> Result<QueuePage, LedgerError> {
-        let _ = (by, query);
-        todo!()
+        self.permit(by, Permission::Read, "queue").await?;
+        let (query, by) = (Arc::new(query.clone()), by.clone());
+        self.store()
+            .read(move |tx| {
+                let (query, by) = (Arc::clone(&query), by.clone());
+                Box::pin(async move { queue_page(tx, &by, &query).await })
+            })
+            .await
     }
 
     /// Rows again, for a live view that heard of a change.
     pub async fn operations_by_id(&self, by: &Actor, ids: &[OperationId]) -> Result<Vec<Listed>, LedgerError> {
-        let _ = (by, ids);
-        todo!()
+        self.permit(by, Permission::Read, "operations").await?;
+        let ids = Arc::new(ids.to_vec());
+        self.store()
+            .read(move |tx| {
+                let ids = Arc::clone(&ids);
+                Box::pin(async move {
+                    let texts: Vec<&str> = ids.iter().map(OperationId::as_str).collect();
+                    Ok(tx.operation_rows(&texts).await?.into_iter().map(|(listed, _)| listed).collect())
+                })
+            })
+            .await
     }
 
     /// Tools and destinations that occur, for filters (at most 200 each).
     pub async fn filter_values(&self, by: &Actor) -> Result<(Vec<ToolName>, Vec<DestinationName>), LedgerError> {
-        let _ = by;
-        todo!()
+        self.permit(by, Permission::Read, "operations").await?;
+        let (tools, destinations) = self.store().read(|tx| Box::pin(tx.names_in_use())).await?;
+        let tools = tools.into_iter().filter_map(|name| ToolName::parse(name).ok()).collect();
+        let destinations = destinations.into_iter().filter_map(|name| DestinationName::parse(name).ok()).collect();
+        Ok((tools, destinations))
     }
+}
+
+async fn queue_page(tx: &mut Tx, by: &Actor, query: &QueueQuery) -> Result<QueuePage, LedgerError> {
+    let (sequence, as_of) = (tx.newest_sequence().await?, tx.now().await?);
+    let assignee = query.assignee.as_deref().map(|who| if who == "me" { by.id.as_str() } else { who });
+    let after = query.after.as_deref().map(read_queue_cursor).transpose()?;
+    let rows = tx.queue_page(query, assignee, after).await?;
+    let page = Page::cut(rows, page_size(query.limit), as_of, sequence, |row| {
+        let rank = row.row.attention.map_or(0, |attention| attention.rank);
+        format!("{rank}.{}", row.head.id)
+    });
+    Ok(QueuePage {
+        page,
+        counts: tx.queue_counts().await?,
+        oldest_since: tx.queue_oldest().await?,
+        losing_soon: tx.queue_losing(as_of, as_of.plus(SOON)).await?,
+    })
+}
+
+fn read_queue_cursor(cursor: &str) -> Result<(i64, &str), Refusal> {
+    let parts = cursor.split_once('.');
+    let read = parts.and_then(|(rank, id)| Some((rank.parse().ok()?, id)));
+    read.ok_or_else(|| Refusal::BadField {
+        field: "after".into(),
+        problem: format!("{cursor:?} is not where a page of the queue starts"),
+    })
+}
+
+async fn examine(tx: &mut Tx, by: &Actor, id: &OperationId) -> Result<Option<Examined>, LedgerError> {
+    let (sequence, now) = (tx.newest_sequence().await?, tx.now().await?);
+    let mut desk = Desk::open(tx, now, by).await?;
+    desk.lay(std::slice::from_ref(id)).await?;
+    if !desk.has(id) {
+        return Ok(None);
+    }
+    desk.lay_sharers(std::slice::from_ref(id)).await?;
+    let around = desk.around(id).await?;
+    let record = desk.sheet(id)?.record.clone();
+    let outcome = outcome::fold(&record, &around, now);
+    let ruling = decision::rule(&record, &around, &outcome, Some(by), now);
+    let tx = desk.save().await?;
+    let others = (around.relatives.iter().map(listed).collect(), around.sharers.iter().map(listed).collect());
+    let relatives = relatives(tx, &record.head, others).await?;
+    let entries = tx.journal_entries(id.as_str(), record.version).await?;
+    Ok(Some(Examined {
+        tool: around.tool,
+        outcome,
+        ruling,
+        arguments: tx.arguments_first(id.as_str(), SHOWN_ARGUMENTS_BYTES).await?,
+        aliases: tx.names_of(id.as_str()).await?,
+        relatives,
+        entries: timeline(&entries)?,
+        now,
+        sequence,
+        record,
+    }))
+}
+
+fn listed(record: &Record) -> Option<Listed> {
+    Some(Listed { head: record.head.clone(), version: record.version, row: record.row.clone()? })
+}
+
+/// Other operations by how they are linked: the intent first, then sharers of a key, compensation, workflow.
+async fn relatives(
+    tx: &mut Tx,
+    head: &Head,
+    (intent, sharers): (Vec<Option<Listed>>, Vec<Option<Listed>>),
+) -> Result<Vec<Relative>, LedgerError> {
+    let mut found = Vec::new();
+    for operation in intent.into_iter().flatten() {
+        let link = intent_link(head, &operation.head);
+        found.push(Relative { link, operation });
+    }
+    found.extend(sharers.into_iter().flatten().map(|operation| Relative { link: "same destination key", operation }));
+    let undone: Vec<&str> = head.compensates.iter().map(OperationId::as_str).collect();
+    let undoing = tx.operation_ids_by_compensates(head.id.as_str()).await?;
+    let undoing: Vec<&str> = undoing.iter().map(OperationId::as_str).collect();
+    let together = match &head.workflow {
+        Some(workflow) => tx.operation_ids_by_workflow(workflow).await?,
+        None => Vec::new(),
+    };
+    let together: Vec<&str> = together.iter().map(OperationId::as_str).filter(|id| *id != head.id.as_str()).collect();
+    for (link, ids) in [("compensates", undone), ("compensated by", undoing), ("same workflow", together)] {
+        let rows = tx.operation_rows(&ids).await?;
+        found.extend(rows.into_iter().map(|(operation, _)| Relative { link, operation }));
+    }
+    Ok(found)
+}
+
+fn intent_link(head: &Head, other: &Head) -> &'static str {
+    if head.adopts.as_ref() == Some(&other.id) {
+        "adopts"
+    } else if other.adopts.as_ref() == Some(&head.id) {
+        "adopted by"
+    } else if head.retries_of.as_ref() == Some(&other.id) {
+        "retries"
+    } else if other.retries_of.as_ref() == Some(&head.id) {
+        "retried by"
+    } else if head.supersedes.as_ref() == Some(&other.id) {
+        "supersedes"
+    } else if other.supersedes.as_ref() == Some(&head.id) {
+        "superseded by"
+    } else {
+        "same intent"
+    }
+}
+
+/// The journal as a timeline, states replayed from the changes.
+fn timeline(entries: &[JournalEntry]) -> Result<Vec<Entry>, LedgerError> {
+    let mut replay = Replay::default();
+    let mut from = None;
+    let mut timeline = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let broken = |error: serde_json::Error| LedgerError::Corrupt {
+            what: format!("journal of {} version {}: {error}", entry.op_id, entry.version),
+        };
+        let changes: Changes = serde_json::from_str(&entry.changes).map_err(broken)?;
+        replay.skip(&changes);
+        let state = replay.member("state").cloned().unwrap_or_default();
+        let to: State = serde_json::from_value(state).map_err(broken)?;
+        timeline.push(Entry {
+            version: entry.version,
+            at: entry.at,
+            actor: entry.actor.clone(),
+            command: entry.command.clone(),
+            rules: serde_json::from_str(&entry.rules).map_err(broken)?,
+            from,
+            to,
+        });
+        from = Some(to);
+    }
+    Ok(timeline)
 }

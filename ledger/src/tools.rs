@@ -1,11 +1,16 @@
 //! Tools and sources: what is declared about them, by whom.
 
+use std::sync::Arc;
+
 use tallystick_domain::evidence::Trust;
 use tallystick_domain::name::{SourceName, ToolName};
-use tallystick_domain::permission::Actor;
+use tallystick_domain::permission::{Actor, Permission};
 use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::Tool;
 
+use crate::audit::{Note, audit};
+use crate::port::Ids;
+use crate::store::Tx;
 use crate::{Ledger, LedgerError};
 
 /// A source with its trust.
@@ -23,32 +28,100 @@ pub struct Source {
 
 impl Ledger {
     /// Declares a tool; its version rises when anything changed, and its operations are folded again.
+    ///
+    /// The folding is work that outlives this call: it goes on here until it is done, and in [`Ledger::sweep`] if
+    /// this process ends before.
     pub async fn declare_tool(&self, by: &Actor, tool: Tool) -> Result<Tool, LedgerError> {
-        let _ = (by, tool);
-        todo!()
+        self.permit(by, Permission::DeclareTools, tool.name.as_str()).await?;
+        let (ids, actor) = (self.ids(), by.clone());
+        let declared = self.store().write(move |tx| {
+            let (ids, by, tool) = (Arc::clone(&ids), actor.clone(), tool.clone());
+            Box::pin(async move { declare_tool(tx, ids.as_ref(), &by, tool).await })
+        });
+        let tool = declared.await?;
+        self.note_change();
+        self.finish_refolds().await?;
+        Ok(tool)
     }
 
     /// One tool as declared.
     pub async fn tool(&self, by: &Actor, name: &ToolName) -> Result<Option<Tool>, LedgerError> {
-        let _ = (by, name);
-        todo!()
+        self.permit(by, Permission::Read, name.as_str()).await?;
+        let name = name.clone();
+        self.store()
+            .read(move |tx| {
+                let name = name.clone();
+                Box::pin(async move { tx.tool_find(name.as_str()).await })
+            })
+            .await
     }
 
     /// Every declared tool, by name.
     pub async fn tools(&self, by: &Actor) -> Result<Vec<Tool>, LedgerError> {
-        let _ = by;
-        todo!()
+        self.permit(by, Permission::Read, "tools").await?;
+        self.store().read(|tx| Box::pin(tx.tools())).await
     }
 
     /// Says how far a source is believed (a recorded act); its operations are folded again.
     pub async fn declare_source(&self, by: &Actor, name: &SourceName, trust: Trust) -> Result<Source, LedgerError> {
-        let _ = (by, name, trust);
-        todo!()
+        self.permit(by, Permission::DeclareSources, name.as_str()).await?;
+        let (ids, actor, name) = (self.ids(), by.clone(), name.clone());
+        let declared = self.store().write(move |tx| {
+            let (ids, by, name) = (Arc::clone(&ids), actor.clone(), name.clone());
+            Box::pin(async move { declare_source(tx, ids.as_ref(), &by, name, trust).await })
+        });
+        let source = declared.await?;
+        self.note_change();
+        self.finish_refolds().await?;
+        Ok(source)
     }
 
     /// Every source on record, by name.
     pub async fn sources(&self, by: &Actor) -> Result<Vec<Source>, LedgerError> {
-        let _ = by;
-        todo!()
+        self.permit(by, Permission::Read, "sources").await?;
+        self.store().read(|tx| Box::pin(tx.sources())).await
     }
+}
+
+async fn declare_tool(tx: &mut Tx, ids: &dyn Ids, by: &Actor, tool: Tool) -> Result<Tool, LedgerError> {
+    tx.lock_names([tool.name.as_str()].into_iter()).await?;
+    let now = tx.now().await?;
+    let before = tx.tool_find(tool.name.as_str()).await?;
+    let version = before.as_ref().map_or(0, |tool| tool.version);
+    let as_before = Tool { declared: true, version, ..tool };
+    if before.as_ref() == Some(&as_before) {
+        return Ok(as_before);
+    }
+    let tool = Tool { version: version + 1, ..as_before };
+    tx.tool_save(&tool, by, now).await?;
+    tx.refold_insert(&ids.new_id(now), "tool", tool.name.as_str(), now).await?;
+    let detail = serde_json::json!({ "version": tool.version, "class": tool.class.name() });
+    let note = Note { verb: "declare_tool", subject: tool.name.as_str(), status: "done", detail };
+    audit(tx, ids, now, by, note).await?;
+    Ok(tool)
+}
+
+async fn declare_source(
+    tx: &mut Tx,
+    ids: &dyn Ids,
+    by: &Actor,
+    name: SourceName,
+    trust: Trust,
+) -> Result<Source, LedgerError> {
+    tx.lock_names([name.as_str()].into_iter()).await?;
+    let now = tx.now().await?;
+    let before = tx.sources().await?.into_iter().find(|source| source.name == name);
+    if let Some(source) = before.as_ref().filter(|source| source.trust == trust) {
+        return Ok(source.clone());
+    }
+    let source = Source { name, trust, declared_at: now, declared_by: by.name.clone() };
+    tx.source_save(&source).await?;
+    if trust != before.as_ref().map_or(Trust::default(), |source| source.trust) {
+        tx.refold_insert(&ids.new_id(now), "source", source.name.as_str(), now).await?;
+    }
+    let before = before.map_or(Trust::default(), |source| source.trust);
+    let detail = serde_json::json!({ "before": before.name(), "after": trust.name() });
+    let note = Note { verb: "declare_source", subject: source.name.as_str(), status: "done", detail };
+    audit(tx, ids, now, by, note).await?;
+    Ok(source)
 }

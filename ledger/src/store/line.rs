@@ -1,0 +1,258 @@
+//! What intake keeps: received lines, the names sources give operations, arguments, and destination keys in use.
+
+use std::collections::HashSet;
+
+use tallystick_domain::fingerprint::Hash;
+use tallystick_domain::name::{OperationId, SourceName, SourceOperation};
+use tallystick_domain::operation::Arguments;
+use tallystick_domain::time::Timestamp;
+
+use super::table::{Table, text_keys};
+use super::value::Value;
+use super::{Tx, WORKSPACE};
+use crate::LedgerError;
+
+/// A plain insert: a line that another transaction took meanwhile makes this one decide anew.
+static SOURCE_LINE: Table = Table {
+    name: "source_line",
+    columns: &["workspace_id", "source", "line_hash", "bytes", "received_at", "op_id", "link_key"],
+    on_conflict: "",
+};
+static OPERATION_NAME: Table = Table {
+    name: "operation_name",
+    columns: &["workspace_id", "source", "name", "op_id", "first_at"],
+    on_conflict: "",
+};
+static OPERATION_SOURCE: Table = Table {
+    name: "operation_source",
+    columns: &["workspace_id", "source", "op_id"],
+    on_conflict: "ON CONFLICT (workspace_id, source, op_id) DO NOTHING",
+};
+static KEY_USE: Table = Table {
+    name: "key_use",
+    columns: &["workspace_id", "destination_key", "op_id", "destination", "first_seen_at"],
+    on_conflict: "ON CONFLICT (workspace_id, destination_key, op_id) DO NOTHING",
+};
+static ARGUMENT: Table = Table {
+    name: "argument",
+    columns: &[
+        "workspace_id",
+        "op_id",
+        "args_version",
+        "standing",
+        "bytes",
+        "size_bytes",
+        "identity_hash",
+        "args_hash",
+        "received_at",
+    ],
+    on_conflict: "ON CONFLICT (workspace_id, op_id, args_version) DO NOTHING",
+};
+
+/// Index: primary key of `source_line`.
+const KNOWN_LINES: &str = "SELECT line_hash FROM source_line
+     WHERE workspace_id = $1 AND source = $2 AND line_hash IN ({keys})";
+/// Index: primary key of `operation_name`.
+const IDS_BY_NAME: &str = "SELECT name, op_id FROM operation_name
+     WHERE workspace_id = $1 AND source = $2 AND name IN ({keys})";
+/// Index: `name_by_operation`.
+const NAMES_OF: &str = "SELECT source, name FROM operation_name
+     WHERE workspace_id = $1 AND op_id = $2 ORDER BY first_at, source, name LIMIT 50";
+/// Index: primary key of `key_use`.
+const KEY_USES: &str = "SELECT destination_key, op_id, destination FROM key_use
+     WHERE workspace_id = $1 AND destination_key IN ({keys}) ORDER BY destination_key, op_id";
+/// Index: `line_by_link_key`.
+const LINKED_LINES: &str = "SELECT link_key, source, bytes FROM source_line
+     WHERE workspace_id = $1 AND link_key IN ({keys}) ORDER BY link_key, source, line_hash";
+/// Index: primary key of argument.
+const FIRST_ARGUMENTS: &str = "SELECT bytes FROM argument
+     WHERE workspace_id = $1 AND op_id = $2 AND args_version = 1 AND size_bytes <= $3";
+/// Index: primary key of `operation_source`.
+const IDS_OF_SOURCE: &str = "SELECT op_id FROM operation_source
+     WHERE workspace_id = $1 AND source = $2 AND op_id > $3 ORDER BY op_id LIMIT $4";
+
+/// A line to be kept.
+pub(crate) struct KeptLine {
+    pub(crate) hash: Hash,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) op_id: Option<OperationId>,
+    pub(crate) link_key: Option<String>,
+}
+
+/// A line that waits under a link key, or was linked by it before.
+pub(crate) struct LinkedLine {
+    pub(crate) link_key: String,
+    pub(crate) source: SourceName,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// That an operation was sent under a key.
+pub(crate) struct KeyUse {
+    pub(crate) key: String,
+    pub(crate) op_id: OperationId,
+    /// Empty where it is not known.
+    pub(crate) destination: String,
+}
+
+/// Arguments to be kept. Version 1 is what the operation stands on.
+pub(crate) struct KeptArguments {
+    pub(crate) op_id: OperationId,
+    pub(crate) version: u32,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) hashes: Arguments,
+}
+
+impl Tx {
+    /// Which of these lines are there already.
+    pub(crate) async fn lines_known(
+        &mut self,
+        source: &SourceName,
+        hashes: impl Iterator<Item = Hash>,
+    ) -> Result<HashSet<Hash>, LedgerError> {
+        let keys: Vec<Value> = hashes.map(Value::from).collect();
+        let rows = self.fetch_for_keys(KNOWN_LINES, &[WORKSPACE.into(), source.as_str().into()], &keys).await?;
+        rows.into_iter().map(|mut cells| cells.hash()).collect()
+    }
+
+    /// Keeps lines.
+    pub(crate) async fn lines_insert(
+        &mut self,
+        source: &SourceName,
+        lines: Vec<KeptLine>,
+        now: Timestamp,
+    ) -> Result<(), LedgerError> {
+        let row = |line: KeptLine| {
+            vec![
+                WORKSPACE.into(),
+                source.as_str().into(),
+                line.hash.into(),
+                line.bytes.into(),
+                now.into(),
+                line.op_id.as_ref().map(OperationId::as_str).into(),
+                line.link_key.into(),
+            ]
+        };
+        self.insert(&SOURCE_LINE, lines.into_iter().map(row).collect()).await.map(|_| ())
+    }
+
+    /// Deliveries that name one of these keys.
+    pub(crate) async fn lines_by_link_key(&mut self, keys: &[&str]) -> Result<Vec<LinkedLine>, LedgerError> {
+        let rows = self.fetch_for_keys(LINKED_LINES, &[WORKSPACE.into()], &text_keys(keys.iter().copied())).await?;
+        rows.into_iter()
+            .map(|mut cells| {
+                Ok(LinkedLine {
+                    link_key: cells.text()?,
+                    source: cells.parsed(SourceName::parse)?,
+                    bytes: cells.bytes()?,
+                })
+            })
+            .collect()
+    }
+
+    /// Which operations a source means by these names.
+    pub(crate) async fn names_find(
+        &mut self,
+        source: &SourceName,
+        names: &[&str],
+    ) -> Result<Vec<(String, OperationId)>, LedgerError> {
+        let first = [WORKSPACE.into(), source.as_str().into()];
+        let rows = self.fetch_for_keys(IDS_BY_NAME, &first, &text_keys(names.iter().copied())).await?;
+        rows.into_iter().map(|mut cells| Ok((cells.text()?, cells.parsed(OperationId::parse)?))).collect()
+    }
+
+    /// Remembers names.
+    pub(crate) async fn names_insert(
+        &mut self,
+        source: &SourceName,
+        names: Vec<(SourceOperation, OperationId)>,
+        now: Timestamp,
+    ) -> Result<(), LedgerError> {
+        let row = |(name, id): (SourceOperation, OperationId)| {
+            vec![WORKSPACE.into(), source.as_str().into(), name.as_str().into(), id.as_str().into(), now.into()]
+        };
+        self.insert(&OPERATION_NAME, names.into_iter().map(row).collect()).await.map(|_| ())
+    }
+
+    /// What sources call an operation, the first name first.
+    pub(crate) async fn names_of(&mut self, id: &str) -> Result<Vec<(SourceOperation, String)>, LedgerError> {
+        let rows = self.fetch(NAMES_OF, vec![WORKSPACE.into(), id.into()]).await?;
+        rows.into_iter()
+            .map(|mut cells| {
+                let source = cells.text()?;
+                Ok((cells.parsed(SourceOperation::parse)?, source))
+            })
+            .collect()
+    }
+
+    /// Remembers that sources said something about operations.
+    pub(crate) async fn sources_insert(
+        &mut self,
+        pairs: impl Iterator<Item = (SourceName, OperationId)>,
+    ) -> Result<(), LedgerError> {
+        let rows = pairs.map(|(source, id)| vec![WORKSPACE.into(), source.as_str().into(), id.as_str().into()]);
+        self.insert(&OPERATION_SOURCE, rows.collect()).await.map(|_| ())
+    }
+
+    /// A batch of the operations that a source spoke about.
+    pub(crate) async fn operation_ids_of_source(
+        &mut self,
+        source: &str,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<String>, LedgerError> {
+        let rows = self.fetch(IDS_OF_SOURCE, vec![WORKSPACE.into(), source.into(), after.into(), limit.into()]).await?;
+        rows.into_iter().map(|mut cells| cells.text()).collect()
+    }
+
+    /// Which operations were sent under these keys.
+    pub(crate) async fn key_uses(&mut self, keys: &[&str]) -> Result<Vec<KeyUse>, LedgerError> {
+        let rows = self.fetch_for_keys(KEY_USES, &[WORKSPACE.into()], &text_keys(keys.iter().copied())).await?;
+        rows.into_iter()
+            .map(|mut cells| {
+                Ok(KeyUse { key: cells.text()?, op_id: cells.parsed(OperationId::parse)?, destination: cells.text()? })
+            })
+            .collect()
+    }
+
+    /// Remembers keys in use.
+    pub(crate) async fn key_uses_insert(&mut self, uses: &[KeyUse], now: Timestamp) -> Result<(), LedgerError> {
+        let row = |key_use: &KeyUse| {
+            vec![
+                WORKSPACE.into(),
+                key_use.key.as_str().into(),
+                key_use.op_id.as_str().into(),
+                key_use.destination.as_str().into(),
+                now.into(),
+            ]
+        };
+        self.insert(&KEY_USE, uses.iter().map(row).collect()).await.map(|_| ())
+    }
+
+    /// Keeps arguments as received.
+    pub(crate) async fn arguments_insert(
+        &mut self,
+        arguments: Vec<KeptArguments>,
+        now: Timestamp,
+    ) -> Result<(), LedgerError> {
+        let row = |kept: KeptArguments| {
+            vec![
+                WORKSPACE.into(),
+                kept.op_id.as_str().into(),
+                kept.version.into(),
+                if kept.version == 1 { "recorded" } else { "conflict" }.into(),
+                kept.bytes.into(),
+                kept.hashes.size_bytes.into(),
+                kept.hashes.identity_hash.into(),
+                kept.hashes.args_hash.into(),
+                now.into(),
+            ]
+        };
+        self.insert(&ARGUMENT, arguments.into_iter().map(row).collect()).await.map(|_| ())
+    }
+
+    /// The arguments an operation stands on, unless they are larger than that.
+    pub(crate) async fn arguments_first(&mut self, id: &str, limit: i64) -> Result<Option<Vec<u8>>, LedgerError> {
+        let row = self.fetch_one(FIRST_ARGUMENTS, vec![WORKSPACE.into(), id.into(), limit.into()]).await?;
+        row.map(|mut cells| cells.bytes()).transpose()
+    }
+}

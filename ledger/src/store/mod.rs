@@ -1,0 +1,210 @@
+//! The store: the only place that knows SQL. An enum of two engines, and a transaction that hides which one it is on.
+//!
+//! `sqlite` and `postgres` hold the pools and the few statements that differ; both include the same `shared.rs`.
+//! The other files hold every other statement, once.
+
+pub(crate) mod action;
+pub(crate) mod entry;
+pub(crate) mod fault;
+pub(crate) mod feed;
+pub(crate) mod line;
+pub(crate) mod list;
+pub(crate) mod migrate;
+pub(crate) mod operation;
+pub(crate) mod people;
+pub(crate) mod postgres;
+pub(crate) mod row;
+pub(crate) mod sqlite;
+pub(crate) mod table;
+pub(crate) mod tool;
+pub(crate) mod value;
+pub(crate) mod verify;
+pub(crate) mod work;
+
+use sqlx::pool::PoolConnection;
+use sqlx::{SqlSafeStr, Transaction};
+use tallystick_domain::time::Timestamp;
+
+use self::fault::from_driver;
+use self::postgres::Postgres;
+use self::sqlite::Sqlite;
+use self::value::{Cells, Value};
+use self::work::{BoxFuture, Work};
+use crate::LedgerError;
+use crate::changes::Change;
+
+/// The only workspace there is; in every key from the first migration on.
+pub(crate) const WORKSPACE: &str = "main";
+
+/// One of two engines.
+pub(crate) enum Store {
+    /// Embedded.
+    Sqlite(Sqlite),
+    /// For many replicas.
+    Postgres(Postgres),
+}
+
+impl Store {
+    /// Opens by the scheme of the URL; the schema is not looked at yet.
+    pub(crate) async fn open(url: &str) -> Result<Self, LedgerError> {
+        if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+            Postgres::open(url).await.map(Self::Postgres)
+        } else if url.starts_with("sqlite:") {
+            Sqlite::open(url).await.map(Self::Sqlite)
+        } else {
+            Err(fault::unavailable_by("its URL must begin with sqlite: or postgres:"))
+        }
+    }
+
+    /// Runs a unit of work in a write transaction, once or, where it met another, again.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        work: impl for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<T, LedgerError>> + Send + Sync + 'static,
+    ) -> Result<T, LedgerError> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.write(Box::new(work)).await,
+            Self::Postgres(postgres) => postgres.write(Box::new(work)).await,
+        }
+    }
+
+    /// Runs a unit of reading.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        work: impl for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<T, LedgerError>> + Send + Sync + 'static,
+    ) -> Result<T, LedgerError> {
+        let work: Work<T> = Box::new(work);
+        match self {
+            Self::Sqlite(sqlite) => sqlite.read(work).await,
+            Self::Postgres(postgres) => postgres.read(work).await,
+        }
+    }
+
+    /// Waits for what is under way and closes.
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.close().await,
+            Self::Postgres(postgres) => postgres.close().await,
+        }
+    }
+}
+
+/// Which connection a transaction runs on.
+pub(crate) enum Conn {
+    /// The writer's own.
+    Sqlite(sqlx::SqliteConnection),
+    /// One of the readers'.
+    SqliteReader(PoolConnection<sqlx::Sqlite>),
+    /// An open transaction.
+    Postgres(Transaction<'static, sqlx::Postgres>),
+    /// One of the readers'.
+    PostgresReader(PoolConnection<sqlx::Postgres>),
+}
+
+/// What a unit of work sees: statements, the clock, and the changes it tells.
+pub(crate) struct Tx {
+    conn: Conn,
+    feed: Vec<Change>,
+    /// How many changes this transaction has told already (their place in its number).
+    told: i64,
+}
+
+impl Tx {
+    pub(crate) fn new(conn: Conn) -> Self {
+        Self { conn, feed: Vec::new(), told: 0 }
+    }
+
+    fn into_conn(self) -> Conn {
+        self.conn
+    }
+
+    /// Runs a statement; how many rows it touched.
+    pub(crate) async fn execute(&mut self, sql: impl SqlSafeStr, args: Vec<Value>) -> Result<u64, LedgerError> {
+        let sql = sql.into_sql_str();
+        let outcome = match &mut self.conn {
+            Conn::Sqlite(conn) => sqlite::shared::execute(conn, sql, args).await,
+            Conn::SqliteReader(conn) => sqlite::shared::execute(conn, sql, args).await,
+            Conn::Postgres(conn) => postgres::shared::execute(conn, sql, args).await,
+            Conn::PostgresReader(conn) => postgres::shared::execute(conn, sql, args).await,
+        };
+        outcome.map_err(from_driver)
+    }
+
+    /// Reads all rows of a bounded statement.
+    pub(crate) async fn fetch(&mut self, sql: impl SqlSafeStr, args: Vec<Value>) -> Result<Vec<Cells>, LedgerError> {
+        let sql = sql.into_sql_str();
+        let outcome = match &mut self.conn {
+            Conn::Sqlite(conn) => sqlite::shared::fetch(conn, sql, args).await,
+            Conn::SqliteReader(conn) => sqlite::shared::fetch(conn, sql, args).await,
+            Conn::Postgres(conn) => postgres::shared::fetch(conn, sql, args).await,
+            Conn::PostgresReader(conn) => postgres::shared::fetch(conn, sql, args).await,
+        };
+        outcome.map_err(from_driver)
+    }
+
+    /// Reads the first row of a statement.
+    pub(crate) async fn fetch_one(
+        &mut self,
+        sql: impl SqlSafeStr,
+        args: Vec<Value>,
+    ) -> Result<Option<Cells>, LedgerError> {
+        Ok(self.fetch(sql, args).await?.into_iter().next())
+    }
+
+    /// Runs a script of our own.
+    pub(crate) async fn execute_script(&mut self, sql: &'static str) -> Result<(), LedgerError> {
+        let outcome = match &mut self.conn {
+            Conn::Sqlite(conn) => sqlite::shared::execute_script(conn, sql).await,
+            Conn::SqliteReader(conn) => sqlite::shared::execute_script(conn, sql).await,
+            Conn::Postgres(conn) => postgres::shared::execute_script(conn, sql).await,
+            Conn::PostgresReader(conn) => postgres::shared::execute_script(conn, sql).await,
+        };
+        outcome.map_err(from_driver)
+    }
+
+    /// `BEGIN`, `SAVEPOINT` and their like.
+    async fn control(&mut self, sql: &'static str) -> Result<(), LedgerError> {
+        self.execute(sql, Vec::new()).await.map(|_| ())
+    }
+
+    /// The statement of this engine.
+    pub(crate) fn pick(&self, sqlite: &'static str, postgres: &'static str) -> &'static str {
+        match self.conn {
+            Conn::Sqlite(_) | Conn::SqliteReader(_) => sqlite,
+            Conn::Postgres(_) | Conn::PostgresReader(_) => postgres,
+        }
+    }
+
+    /// The record's clock, now: after any wait, inside the transaction (semantics 4.7).
+    pub(crate) async fn now(&mut self) -> Result<Timestamp, LedgerError> {
+        let row = self.fetch_one(self.pick(sqlite::NOW, postgres::NOW), Vec::new()).await?;
+        row.ok_or_else(|| fault::unavailable_by("its clock does not answer"))?.at()
+    }
+
+    /// Moves the clock, in test builds.
+    #[cfg(feature = "test-clock")]
+    pub(crate) async fn clock_set(&mut self, offset: i64, frozen_at: Option<Timestamp>) -> Result<(), LedgerError> {
+        const SET: &str = "INSERT INTO clock_offset (one, offset_micros, frozen_at) VALUES (1, $1, $2)
+             ON CONFLICT (one) DO UPDATE
+             SET offset_micros = excluded.offset_micros, frozen_at = excluded.frozen_at";
+        self.execute(SET, vec![offset.into(), frozen_at.into()]).await.map(|_| ())
+    }
+
+    /// Makes units of work that touch the same names go one after the other, so that "an operation with this key"
+    /// and "a delivery for this key" cannot miss each other. A few stripes, not one lock a name: the server's lock
+    /// table is small. Where there is one writer nothing needs to be locked.
+    pub(crate) async fn lock_names<'n>(&mut self, names: impl Iterator<Item = &'n str>) -> Result<(), LedgerError> {
+        let Conn::Postgres(conn) = &mut self.conn else { return Ok(()) };
+        let mut stripes: Vec<i32> = names.map(stripe).collect();
+        stripes.sort_unstable();
+        stripes.dedup();
+        postgres::lock_stripes(conn, &stripes).await
+    }
+}
+
+const STRIPES: u32 = 64;
+
+/// Which stripe a name belongs to; must be the same in every process (FNV-1a).
+fn stripe(name: &str) -> i32 {
+    let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    i32::try_from(hash % STRIPES).unwrap_or(0)
+}

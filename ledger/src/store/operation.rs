@@ -1,0 +1,194 @@
+//! Operations with their facts: loading records, and the write that compares versions.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, LazyLock};
+
+use sqlx::AssertSqlSafe;
+use tallystick_domain::fingerprint::Hash;
+use tallystick_domain::name::OperationId;
+use tallystick_domain::operation::{Fact, Head, Projection, Record};
+
+use super::entry::{JOURNAL, JournalEntry};
+use super::table::{Table, text_keys};
+use super::value::{Cells, Value};
+use super::{Conn, Tx, WORKSPACE, postgres, row};
+use crate::LedgerError;
+use crate::operations::Listed;
+
+/// A record with the hash that its next entry chains to.
+pub(crate) struct Loaded {
+    pub(crate) record: Record,
+    pub(crate) head_hash: Hash,
+}
+
+/// What one commit does to one operation.
+pub(crate) struct OperationWrite<'a> {
+    pub(crate) head: &'a Head,
+    /// The version that the row must have; 0: it must not be there.
+    pub(crate) expected_version: u64,
+    pub(crate) row: &'a Projection,
+    /// One or several, oldest first.
+    pub(crate) entries: &'a [JournalEntry],
+}
+
+pub(crate) static OPERATION: LazyLock<Table> = LazyLock::new(|| {
+    let columns: Vec<&'static str> = std::iter::once("workspace_id").chain(row::COLUMNS.iter().copied()).collect();
+    Table { name: "operation", columns: columns.leak(), on_conflict: "" }
+});
+
+/// The columns of a row, for reading.
+pub(crate) static LISTED: LazyLock<String> = LazyLock::new(|| row::COLUMNS.join(", "));
+
+/// Index: primary key.
+static UPDATE: LazyLock<Arc<str>> = LazyLock::new(|| {
+    let mut sql = String::from("UPDATE operation SET version = $1, head_hash = $2");
+    let mut number = 2;
+    for column in &row::COLUMNS[row::HEAD_COLUMNS..] {
+        number += 1;
+        let _ = write!(sql, ", {column} = ${number}");
+    }
+    let _ =
+        write!(sql, " WHERE workspace_id = ${} AND op_id = ${} AND version = ${}", number + 1, number + 2, number + 3);
+    sql.into()
+});
+
+/// Index: primary key. In the order of the ids, so that two transactions lock in the same order.
+static BY_ID: LazyLock<&'static str> = LazyLock::new(|| {
+    let sql =
+        format!("SELECT {} FROM operation WHERE workspace_id = $1 AND op_id IN ({{keys}}) ORDER BY op_id", *LISTED);
+    sql.leak()
+});
+static BY_ID_LOCKED: LazyLock<&'static str> = LazyLock::new(|| format!("{}{}", *BY_ID, postgres::LOCK_ROWS).leak());
+/// Index: primary key of journal.
+const FACTS: &str = "SELECT op_id, version, facts FROM journal
+     WHERE workspace_id = $1 AND op_id IN ({keys}) ORDER BY op_id, version";
+/// Index: `operation_by_intent`.
+const IDS_OF_INTENTS: &str =
+    "SELECT op_id FROM operation WHERE workspace_id = $1 AND intent_id IN ({keys}) ORDER BY op_id";
+/// Index: `operation_key_once`.
+const IDS_BY_KEY: &str = "SELECT operation_key, op_id FROM operation
+     WHERE workspace_id = $1 AND operation_key IN ({keys}) ORDER BY op_id";
+/// Index: `operation_by_compensates`.
+const IDS_BY_COMPENSATES: &str = "SELECT op_id FROM operation
+     WHERE workspace_id = $1 AND compensates IN ({keys}) ORDER BY op_id";
+/// Index: `operation_by_workflow`.
+const IDS_BY_WORKFLOW: &str = "SELECT op_id FROM operation
+     WHERE workspace_id = $1 AND workflow = $2 ORDER BY op_id LIMIT 50";
+/// Index: primary key of journal.
+const ENTRIES: &str = "SELECT op_id, version, at, actor_id, actor_name, actor_role, command, rules_version, rules,
+        facts, changes, prev_hash, hash
+     FROM journal WHERE workspace_id = $1 AND op_id = $2 AND version <= $3 ORDER BY version";
+
+impl Tx {
+    /// Rows by id, in the order of the ids; those that are not there are left out.
+    pub(crate) async fn operation_rows(&mut self, ids: &[&str]) -> Result<Vec<(Listed, Hash)>, LedgerError> {
+        let rows = self.fetch_for_keys(*BY_ID, &[WORKSPACE.into()], &text_keys(ids.iter().copied())).await?;
+        rows.into_iter().map(|mut cells| row::read(&mut cells)).collect()
+    }
+
+    /// Records by id with all their facts. In a write transaction their rows stay locked until its end.
+    pub(crate) async fn operations_load(&mut self, ids: &[&str]) -> Result<Vec<Loaded>, LedgerError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut sorted = ids.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let keys = text_keys(sorted);
+        let sql = match self.conn {
+            Conn::Postgres(_) => *BY_ID_LOCKED,
+            Conn::Sqlite(_) | Conn::SqliteReader(_) | Conn::PostgresReader(_) => *BY_ID,
+        };
+        let rows = self.fetch_for_keys(sql, &[WORKSPACE.into()], &keys).await?;
+        let mut loaded = Vec::with_capacity(rows.len());
+        let mut places = HashMap::with_capacity(rows.len());
+        for mut cells in rows {
+            let (Listed { head, version, row }, head_hash) = row::read(&mut cells)?;
+            places.insert(head.id.as_str().to_owned(), loaded.len());
+            let record = Record { head, version, facts: Vec::new(), row: Some(row) };
+            loaded.push(Loaded { record, head_hash });
+        }
+        for mut cells in self.fetch_for_keys(FACTS, &[WORKSPACE.into()], &keys).await? {
+            let (op_id, version) = (cells.text()?, cells.version()?);
+            let Some(loaded) = places.get(&op_id).and_then(|&place| loaded.get_mut(place)) else { continue };
+            // A reader may see an entry that is newer than the row it read.
+            if version <= loaded.record.version {
+                loaded.record.facts.extend(cells.json::<Vec<Fact>>()?);
+            }
+        }
+        Ok(loaded)
+    }
+
+    /// Which operations belong to these intents.
+    pub(crate) async fn operation_ids_of_intents(&mut self, intents: &[&str]) -> Result<Vec<OperationId>, LedgerError> {
+        let rows =
+            self.fetch_for_keys(IDS_OF_INTENTS, &[WORKSPACE.into()], &text_keys(intents.iter().copied())).await?;
+        ids(rows)
+    }
+
+    /// Which operations undo this one.
+    pub(crate) async fn operation_ids_by_compensates(&mut self, id: &str) -> Result<Vec<OperationId>, LedgerError> {
+        ids(self.fetch_for_keys(IDS_BY_COMPENSATES, &[WORKSPACE.into()], &text_keys([id])).await?)
+    }
+
+    /// Which operations belong to this workflow; the first fifty.
+    pub(crate) async fn operation_ids_by_workflow(&mut self, workflow: &str) -> Result<Vec<OperationId>, LedgerError> {
+        ids(self.fetch(IDS_BY_WORKFLOW, vec![WORKSPACE.into(), workflow.into()]).await?)
+    }
+
+    /// Which operations have these operation keys.
+    pub(crate) async fn operation_ids_by_key(
+        &mut self,
+        keys: &[&str],
+    ) -> Result<HashMap<String, OperationId>, LedgerError> {
+        let rows = self.fetch_for_keys(IDS_BY_KEY, &[WORKSPACE.into()], &text_keys(keys.iter().copied())).await?;
+        rows.into_iter().map(|mut cells| Ok((cells.text()?, cells.parsed(OperationId::parse)?))).collect()
+    }
+
+    /// The journal of one operation up to a version.
+    pub(crate) async fn journal_entries(&mut self, id: &str, upto: u64) -> Result<Vec<JournalEntry>, LedgerError> {
+        let rows = self.fetch(ENTRIES, vec![WORKSPACE.into(), id.into(), upto.into()]).await?;
+        rows.into_iter().map(|mut cells| JournalEntry::read(&mut cells)).collect()
+    }
+
+    /// Writes rows and journal entries. A row that is not at its expected version (or that is there already) makes
+    /// the whole unit of work [`LedgerError::Contended`]: it is undone and decided anew.
+    pub(crate) async fn operations_write(&mut self, writes: &[OperationWrite<'_>]) -> Result<(), LedgerError> {
+        let mut new_rows = Vec::new();
+        let mut entries = Vec::new();
+        for write in writes {
+            let Some(last) = write.entries.last() else { continue };
+            let values = row::values(write.head, last.version, last.hash, write.row)?;
+            if write.expected_version == 0 {
+                new_rows.push(std::iter::once(WORKSPACE.into()).chain(values).collect());
+            } else {
+                self.operation_update(write, last, values).await?;
+            }
+            entries.extend(write.entries.iter().map(JournalEntry::values));
+            self.tell_operation(write.head, last.version, write.row);
+        }
+        self.insert(&OPERATION, new_rows).await?;
+        self.insert(&JOURNAL, entries).await?;
+        Ok(())
+    }
+
+    async fn operation_update(
+        &mut self,
+        write: &OperationWrite<'_>,
+        last: &JournalEntry,
+        values: Vec<Value>,
+    ) -> Result<(), LedgerError> {
+        let mut args: Vec<Value> = vec![last.version.into(), last.hash.into()];
+        args.extend(values.into_iter().skip(row::HEAD_COLUMNS));
+        args.extend([WORKSPACE.into(), write.head.id.as_str().into(), write.expected_version.into()]);
+        match self.execute(AssertSqlSafe(Arc::clone(&UPDATE)), args).await? {
+            1 => Ok(()),
+            _ => Err(LedgerError::Contended),
+        }
+    }
+}
+
+fn ids(rows: Vec<Cells>) -> Result<Vec<OperationId>, LedgerError> {
+    rows.into_iter().map(|mut cells| cells.parsed(OperationId::parse)).collect::<Result<_, _>>()
+}

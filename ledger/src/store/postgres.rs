@@ -1,0 +1,179 @@
+//! The store for many replicas: PostgreSQL.
+//!
+//! Every transaction runs in a task of its own. `begin()` of sqlx 0.9.0 is not cancel-safe (a dropped future can
+//! leave an open transaction on a pooled connection), and a browser that goes away drops the future of its request.
+//! As a second fence the writing pool refuses to take back a connection that is inside a transaction, and the server
+//! ends transactions that idle.
+
+use std::str::FromStr as _;
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPool, PgPoolOptions};
+use sqlx::{ConnectOptions as _, Executor as _, PgConnection, Row as _};
+
+use super::fault::{from_driver, unavailable, unavailable_by};
+use super::work::{Work, guard_panic};
+use super::{Conn, Tx};
+use crate::LedgerError;
+
+pub(super) type Db = sqlx::Postgres;
+pub(super) type Connection = PgConnection;
+
+#[path = "shared.rs"]
+pub(super) mod shared;
+
+/// Wall time, not the transaction's start (semantics 4.7).
+#[cfg(not(feature = "test-clock"))]
+pub(super) const NOW: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::INT8";
+#[cfg(feature = "test-clock")]
+pub(super) const NOW: &str = "SELECT COALESCE(
+        (SELECT frozen_at FROM clock_offset WHERE one = 1),
+        (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::INT8
+            + COALESCE((SELECT offset_micros FROM clock_offset WHERE one = 1), 0))";
+
+/// A change's number is its transaction's id times 2^14 plus its place in the transaction. All numbers below the
+/// oldest running transaction are final: whatever commits later has a higher number.
+pub(super) const NEWEST_SEQUENCE: &str = "SELECT COALESCE(MAX(sequence), 0) FROM outbox
+     WHERE sequence < (pg_snapshot_xmin(pg_current_snapshot())::TEXT::INT8 << 14)";
+pub(super) const CHANGES_AFTER: &str = "SELECT sequence, topic, subject, version, needs_attention FROM outbox
+     WHERE sequence > $1 AND sequence < (pg_snapshot_xmin(pg_current_snapshot())::TEXT::INT8 << 14)
+     ORDER BY sequence LIMIT $2";
+pub(super) const TRANSACTION_NUMBER: &str = "SELECT pg_current_xact_id()::TEXT::INT8 << 14";
+/// Numbers from the future belong to another cluster (a dump restored here): the feed starts anew.
+const FORGET_FOREIGN_CHANGES: &str =
+    "DELETE FROM outbox WHERE sequence >= (pg_snapshot_xmax(pg_current_snapshot())::TEXT::INT8 << 14)";
+pub(super) const LOCK_ROWS: &str = " FOR UPDATE";
+pub(super) const SCHEMA_TABLE_EXISTS: &str = "SELECT COUNT(*) FROM information_schema.tables
+     WHERE table_schema = ANY (current_schemas(FALSE)) AND table_name = 'schema_migration'";
+pub(super) const SCHEMA_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
+        version BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum BYTEA NOT NULL, applied_at BIGINT NOT NULL)";
+pub(super) const LOCK_SCHEMA: &str = "SELECT pg_advisory_xact_lock(7236281), 1";
+/// Serialises what meets at the same names (see [`Tx::lock_names`]); the array is sorted.
+const LOCK_NAMES: &str = "SELECT COUNT(pg_advisory_xact_lock(7236282, stripe)) FROM UNNEST($1::INT4[]) AS stripe";
+
+const CHANNEL: &str = "tallystick";
+const WRITERS: u32 = 12;
+const READERS: u32 = 12;
+/// How often a unit of work that met another one is decided anew.
+const TRIES: u32 = 6;
+
+/// Two pools: one whose connections open transactions, one that only reads.
+pub(crate) struct Postgres {
+    writers: PgPool,
+    readers: PgPool,
+}
+
+impl Postgres {
+    /// Connects to `postgres://…`.
+    pub(crate) async fn open(url: &str) -> Result<Self, LedgerError> {
+        let options = PgConnectOptions::from_str(url)
+            .map_err(from_driver)?
+            .application_name("tallystick")
+            .statement_cache_capacity(300)
+            .options([
+                ("synchronous_commit", "on"),
+                ("lock_timeout", "10s"),
+                ("idle_in_transaction_session_timeout", "30s"),
+            ])
+            .disable_statement_logging();
+        let pool = || {
+            PgPoolOptions::new().acquire_timeout(Duration::from_secs(10)).test_before_acquire(false).max_lifetime(None)
+        };
+        let writers = pool().max_connections(WRITERS).after_release(|connection, _| {
+            Box::pin(async move {
+                // One message, so both clocks agree unless a transaction is open since earlier.
+                let row = connection.fetch_one(sqlx::raw_sql("SELECT now() = statement_timestamp()")).await?;
+                row.try_get::<bool, _>(0)
+            })
+        });
+        let writers = writers.connect_lazy_with(options.clone());
+        let readers = pool().max_connections(READERS).connect_lazy_with(options);
+        let store = Self { writers, readers };
+        store.readers.acquire().await.map_err(from_driver)?;
+        Ok(store)
+    }
+
+    /// Forgets changes of another cluster. After the schema is known.
+    pub(crate) async fn settle_feed(&self) -> Result<(), LedgerError> {
+        self.writers.execute(FORGET_FOREIGN_CHANGES).await.map(|_| ()).map_err(from_driver)
+    }
+
+    /// Runs a unit of work in one transaction; where it met another, it is decided anew. Runs in a task of its own.
+    pub(crate) async fn write<T: Send + 'static>(&self, work: Work<T>) -> Result<T, LedgerError> {
+        let pool = self.writers.clone();
+        let task = tokio::spawn(async move {
+            for _ in 1..TRIES {
+                match write_once(&pool, &work).await {
+                    Err(LedgerError::Contended) => {}
+                    settled => return settled,
+                }
+            }
+            write_once(&pool, &work).await
+        });
+        task.await.unwrap_or_else(|_| Err(unavailable_by("the process is ending")))
+    }
+
+    /// Runs a unit of reading.
+    pub(crate) async fn read<T: Send + 'static>(&self, work: Work<T>) -> Result<T, LedgerError> {
+        let connection = self.readers.acquire().await.map_err(from_driver)?;
+        work(&mut Tx::new(Conn::PostgresReader(connection))).await
+    }
+
+    /// Tells other processes that something changed. Outside the transaction: a NOTIFY inside would make all
+    /// commits of the cluster wait for each other. Losing one is harmless, every process also polls.
+    pub(crate) async fn notify(&self) {
+        if let Err(error) = self.readers.execute("NOTIFY tallystick").await {
+            tracing::warn!("Telling other processes of a change: {error}");
+        }
+    }
+
+    /// Listens for other processes.
+    pub(crate) async fn listener(&self) -> Result<PgListener, LedgerError> {
+        let mut listener = PgListener::connect_with(&self.readers).await.map_err(from_driver)?;
+        listener.listen(CHANNEL).await.map_err(from_driver)?;
+        Ok(listener)
+    }
+
+    /// Waits for what is under way and closes.
+    pub(crate) async fn close(&self) {
+        self.writers.close().await;
+        self.readers.close().await;
+    }
+}
+
+async fn write_once<T: Send + 'static>(pool: &PgPool, work: &Work<T>) -> Result<T, LedgerError> {
+    let transaction = pool.begin().await.map_err(from_driver)?;
+    let mut tx = Tx::new(Conn::Postgres(transaction));
+    let outcome = guard_panic(work(&mut tx)).await;
+    let outcome = match outcome {
+        Ok(answer) => tx.flush_feed().await.map(|()| answer),
+        Err(error) => Err(error),
+    };
+    let Conn::Postgres(transaction) = tx.into_conn() else { return outcome };
+    match outcome {
+        Ok(answer) => transaction.commit().await.map(|()| answer).map_err(from_commit),
+        Err(error) => {
+            if let Err(rollback) = transaction.rollback().await {
+                tracing::debug!("Rolling back: {rollback}");
+            }
+            Err(error)
+        }
+    }
+}
+
+/// A connection that breaks during COMMIT leaves it open whether the commit happened; the words must not deny it.
+fn from_commit(error: sqlx::Error) -> LedgerError {
+    match from_driver(error) {
+        LedgerError::StoreUnavailable { source: Some(source), .. } => match source.downcast::<sqlx::Error>() {
+            Ok(inner) => unavailable("the connection broke while committing: look whether it was recorded", *inner),
+            Err(source) => LedgerError::StoreUnavailable { what: "the commit failed".into(), source: Some(source) },
+        },
+        other => other,
+    }
+}
+
+/// Takes the stripes, in order.
+pub(super) async fn lock_stripes(connection: &mut PgConnection, stripes: &[i32]) -> Result<(), LedgerError> {
+    let query = sqlx::query(LOCK_NAMES).bind(stripes);
+    query.fetch_all(connection).await.map(|_| ()).map_err(from_driver)
+}
