@@ -1,1 +1,47 @@
-//! x
+//! The screens of the console: one page a place, components they share, and the server functions that fill them.
+//!
+//! Everything is rendered on the server and works with links and forms alone. In the browser the same pages
+//! hydrate, and `live` keeps them current. Nothing here decides: pages show what the rules returned.
+
+pub mod api;
+pub mod components;
+pub mod document;
+pub mod live;
+pub mod pages;
+
+use leptos::prelude::*;
+use leptos_meta::provide_meta_context;
+use leptos_router::components::{ParentRoute, Route, Router, Routes};
+use leptos_router::{SsrMode, path};
+
+use crate::components::frame::Frame;
+use crate::components::icon::provide_icons;
+use crate::pages::{
+    action::ActionPage, actions::ActionsPage, form::FormPage, not_found::NotFound, operation::OperationPage,
+    operations::OperationsPage, queue::QueuePage, settings::SettingsPage, sign_in::SignInPage, tools::ToolsPage,
+};
+
+/// The console: its places and what frames them. Every place with data is rendered whole before it is sent.
+#[component]
+pub fn App() -> impl IntoView {
+    provide_meta_context();
+    provide_icons();
+    live::provide_live();
+    view! {
+        <Router>
+            <Routes fallback=NotFound>
+                <Route path=path!("/sign-in") view=SignInPage ssr=SsrMode::Async />
+                <ParentRoute path=path!("") view=Frame ssr=SsrMode::Async>
+                    <Route path=path!("/") view=QueuePage ssr=SsrMode::Async />
+                    <Route path=path!("/operations") view=OperationsPage ssr=SsrMode::Async />
+                    <Route path=path!("/operations/:id") view=OperationPage ssr=SsrMode::Async />
+                    <Route path=path!("/operations/:id/:action") view=FormPage ssr=SsrMode::Async />
+                    <Route path=path!("/actions") view=ActionsPage ssr=SsrMode::Async />
+                    <Route path=path!("/actions/:key") view=ActionPage ssr=SsrMode::Async />
+                    <Route path=path!("/tools") view=ToolsPage ssr=SsrMode::Async />
+                    <Route path=path!("/settings") view=SettingsPage ssr=SsrMode::Async />
+                </ParentRoute>
+            </Routes>
+        </Router>
+    }
+}

@@ -1,1 +1,10 @@
-//! x
+//! The browser's half: hydrates the pages. Everything in them is `tallystick_app`'s.
+
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// Called by the document's script once this part is loaded. If it panics later, links and forms still work.
+#[wasm_bindgen]
+pub fn hydrate() {
+    console_error_panic_hook::set_once();
+    leptos::mount::hydrate_body(tallystick_app::App);
+}

@@ -1,0 +1,16 @@
+//! Server functions: get who asks, call the use case, say the answer in `domain::view`'s types.
+//!
+//! Every one has a fixed address under `/ui`, checks its caller itself, and answers in a typed error.
+
+pub mod action;
+pub mod error;
+pub mod operation;
+pub mod workspace;
+
+#[cfg(feature = "ssr")]
+pub mod ssr;
+
+pub use error::ApiError;
+
+/// Name and value pairs of a page's address.
+pub type Pairs = Vec<(String, String)>;

@@ -1,0 +1,405 @@
+//! The pages' reads: one use case each, said in `domain::view`'s types.
+
+use tallystick_domain::action::Action;
+use tallystick_domain::decision::{ActionRuling, Verdict};
+use tallystick_domain::name::{ActionKey, OperationId};
+use tallystick_domain::operation::Record;
+use tallystick_domain::permission::Permission;
+use tallystick_domain::query::{OperationQuery, QueryError, QueueQuery};
+use tallystick_domain::view::action::{
+    ActionLine, ActionPage, ActionParts, ActionsView, FormView, RefusedView, SecondForm, Standing, Typed, action_line,
+    confirmation_text, consequence, typed,
+};
+use tallystick_domain::view::decision::{decision_view, obstacle, row_name};
+use tallystick_domain::view::lanes::lanes;
+use tallystick_domain::view::list::{OperationsView, PanelView, QueueView, capped_sum, reason_chips, row_view};
+use tallystick_domain::view::operation::{
+    EntryView, OperationView, RelativeView, ToolView, class_words, counts, effect_views, entry_view, first_arguments,
+    key_protection, promises, tool_view,
+};
+use tallystick_domain::view::state::state_badge;
+use tallystick_domain::view::timeline::timeline;
+use tallystick_domain::view::workspace::{FrameView, PersonView, SettingsView, SourceView, initials, permission_views};
+use tallystick_domain::view::{Lens, stake_in_words, target_in_words};
+use tallystick_ledger::actions::{ActionRecord, ActionStatus};
+use tallystick_ledger::operations::{Entry, Examined, Listed};
+
+use super::zone::zone_names;
+use super::{Reader, bad_name, not_found, set_status, told};
+use crate::api::{ApiError, Pairs};
+
+/// Rows of the audit log on a page.
+const LOG_PAGE: u32 = 50;
+
+impl Reader {
+    /// What stands around every page.
+    pub async fn frame(&self) -> Result<FrameView, ApiError> {
+        let query = QueueQuery { limit: Some(1), ..QueueQuery::default() };
+        let queue = self.ledger.queue(&self.actor, &query).await.map_err(told)?;
+        let names = std::collections::BTreeMap::new();
+        let lens = self.lens(queue.page.as_of, &names);
+        Ok(FrameView {
+            name: self.actor.name.clone(),
+            initials: initials(&self.actor.name),
+            role: self.actor.role.name().into(),
+            zone: self.zone.name().into(),
+            waiting: capped_sum(queue.counts.into_values()),
+            sequence: queue.page.sequence.to_string(),
+            as_of: lens.moment(queue.page.as_of),
+        })
+    }
+
+    /// A page of the queue.
+    pub async fn queue(&self, pairs: &Pairs) -> Result<QueueView, ApiError> {
+        let query = QueueQuery::from_pairs(borrowed(pairs)).map_err(|error| bad_query(&error))?;
+        let queue = self.ledger.queue(&self.actor, &query).await.map_err(told)?;
+        let names = self.names().await;
+        let lens = self.lens(queue.page.as_of, &names);
+        let rows: Vec<_> = queue.page.rows.iter().map(|listed| listed_row(listed, &lens)).collect();
+        let chosen_id = query.selected.clone().or_else(|| rows.first().map(|row| row.id.clone()));
+        let chosen = match chosen_id {
+            Some(id) => self.panel(&id, &names).await?.map(|panel| {
+                let position = rows.iter().position(|row| row.id == id).and_then(|index| u32::try_from(index + 1).ok());
+                PanelView { position, ..panel }
+            }),
+            None => None,
+        };
+        let count = |reason| queue.counts.get(&reason).copied().unwrap_or(0);
+        Ok(QueueView {
+            total: capped_sum(queue.counts.values().copied()),
+            chips: reason_chips(count, query.reason),
+            oldest: queue.oldest_since.map(|since| lens.age(since)),
+            losing_soon: queue.losing_soon,
+            rows,
+            next: queue.page.next.clone(),
+            as_of: lens.moment(queue.page.as_of),
+            sequence: queue.page.sequence.to_string(),
+            chosen,
+        })
+    }
+
+    async fn panel(
+        &self,
+        id: &str,
+        names: &std::collections::BTreeMap<String, String>,
+    ) -> Result<Option<PanelView>, ApiError> {
+        let Ok(id) = OperationId::parse(id) else { return Ok(None) };
+        let Some(examined) = self.ledger.operation(&self.actor, &id).await.map_err(told)? else { return Ok(None) };
+        let lens = self.lens(examined.now, names);
+        let Some(row) = examined.record.row.as_ref() else { return Ok(None) };
+        Ok(Some(PanelView {
+            row: row_view(&examined.record.head, row, &lens),
+            position: None,
+            class: class_words(row.class).into(),
+            decision: decision_view(&examined.record, &examined.ruling, &self.actor, &lens),
+        }))
+    }
+
+    /// A page of all operations.
+    pub async fn operations(&self, pairs: &Pairs) -> Result<OperationsView, ApiError> {
+        let query = OperationQuery::from_pairs(borrowed(pairs)).map_err(|error| bad_query(&error))?;
+        let page = self.ledger.operations(&self.actor, &query).await.map_err(told)?;
+        let (tools, destinations) = self.ledger.filter_values(&self.actor).await.map_err(told)?;
+        let names = self.names().await;
+        let lens = self.lens(page.as_of, &names);
+        Ok(OperationsView {
+            rows: page.rows.iter().map(|listed| listed_row(listed, &lens)).collect(),
+            next: page.next.clone(),
+            as_of: lens.moment(page.as_of),
+            sequence: page.sequence.to_string(),
+            tools: tools.iter().map(ToString::to_string).collect(),
+            destinations: destinations.iter().map(ToString::to_string).collect(),
+        })
+    }
+
+    async fn examine(&self, id: &str) -> Result<Examined, ApiError> {
+        let id = OperationId::parse(id).map_err(|_| not_found("operation"))?;
+        self.ledger.operation(&self.actor, &id).await.map_err(told)?.ok_or_else(|| not_found("operation"))
+    }
+
+    /// One operation.
+    pub async fn operation(&self, id: &str) -> Result<OperationView, ApiError> {
+        let examined = self.examine(id).await?;
+        let names = self.names().await;
+        let sources = self.ledger.sources(&self.actor).await.unwrap_or_default();
+        let lens = self.lens(examined.now, &names);
+        let (record, outcome) = (&examined.record, &examined.outcome);
+        let row = record.row.as_ref().ok_or_else(|| not_found("operation"))?;
+        let secrets = secret_fields(&examined);
+        let trust = |name: &_| sources.iter().find(|source| source.name == *name).map(|source| source.trust);
+        Ok(OperationView {
+            row: row_view(&record.head, row, &lens),
+            version: record.version.to_string(),
+            class: class_words(row.class).into(),
+            fold_rule: outcome.fold_rule.clone(),
+            counts: counts(row, outcome),
+            effects: effect_views(outcome, &lens),
+            findings: outcome.findings.iter().map(Into::into).collect(),
+            decision: decision_view(record, &examined.ruling, &self.actor, &lens),
+            lanes: lanes(&outcome.attempts, &lens),
+            timeline: timeline(record, outcome, &secrets, &trust, &lens),
+            journal: examined.entries.iter().rev().map(|entry| journal_line(entry, &lens)).collect(),
+            arguments: first_arguments(record, examined.arguments.as_deref(), &secrets),
+            contract: promises(&outcome.contract),
+            verification: tallystick_domain::view::operation::verification_words(&outcome.contract),
+            key_protection: key_protection(outcome),
+            relatives: examined.relatives.iter().map(|relative| relative_view(relative.link, &relative.operation)).collect(),
+            aliases: examined.aliases.iter().map(|(name, source)| format!("{name} in {source}")).collect(),
+            as_of: lens.moment(examined.now),
+            sequence: examined.sequence.to_string(),
+        })
+    }
+
+    /// The form of one action.
+    pub async fn form(&self, id: &str, action: &str, refused: Option<&str>) -> Result<FormView, ApiError> {
+        let action = Action::parse(action).ok_or_else(|| not_found("action"))?;
+        let examined = self.examine(id).await?;
+        let names = self.names().await;
+        let lens = self.lens(examined.now, &names);
+        let (record, ruling) = (&examined.record, &examined.ruling);
+        let row = record.row.as_ref().ok_or_else(|| not_found("operation"))?;
+        let one = ruling.on(action).cloned().unwrap_or_else(|| not_concerned(action));
+        let before = match refused {
+            Some(key) => self.refused_press(key, record).await?,
+            None => None,
+        };
+        let head = &record.head;
+        let stake = stake_in_words(row.impact.as_ref());
+        Ok(FormView {
+            name: action.name().into(),
+            label: action.label().into(),
+            operation_id: head.id.to_string(),
+            operation_key: head.key.to_string(),
+            badge: state_badge(row.state),
+            target: target_in_words(head.tool.as_ref().map(|t| t.as_str()), head.destination.as_ref().map(|d| d.as_str())),
+            stake: stake.into_iter().chain([class_words(row.class).to_owned()]).collect::<Vec<_>>().join(" · "),
+            consequence: consequence(action, one.verdict),
+            verdict: one.verdict,
+            why: one.reason.clone(),
+            grounds: grounds(&ruling.row, &one),
+            obstacle: obstacle(&one, &self.actor),
+            needs_reason: action.needs_reason(),
+            confirm_text: matches!(one.verdict, Verdict::Confirm | Verdict::Dual)
+                .then(|| confirmation_text(head.key.as_str()).to_owned()),
+            action_key: super::acting::fresh_key()?,
+            seen_version: record.version.to_string(),
+            typed: before.as_ref().map_or_else(Typed::default, |press| typed(&press.act)),
+            refused: before.as_ref().map(|press| refused_view(press, &examined, &lens)),
+            people: names.iter().map(|(id, name)| (id.clone(), name.clone())).collect(),
+            receipts: examined.outcome.effects.iter().map(|effect| effect.receipt.to_string()).collect(),
+            own_id: self.actor.id.to_string(),
+            as_of: lens.moment(examined.now),
+        })
+    }
+
+    /// The refused press with this key, if it is one on this operation.
+    async fn refused_press(&self, key: &str, record: &Record) -> Result<Option<ActionRecord>, ApiError> {
+        let Ok(key) = ActionKey::parse(key) else { return Ok(None) };
+        let press = self.ledger.action(&self.actor, &key).await.map_err(told)?;
+        Ok(press.filter(|press| press.operation_id == record.head.id && press.status == ActionStatus::Refused))
+    }
+
+    /// A page of the audit log.
+    pub async fn actions(&self, pairs: &Pairs) -> Result<ActionsView, ApiError> {
+        let value = |name| borrowed(pairs).find(|(key, value)| *key == name && !value.is_empty()).map(|(_, value)| value);
+        let operation = value("operation").and_then(|id| OperationId::parse(id).ok());
+        let kind = value("action").and_then(Action::parse);
+        let page = self
+            .ledger
+            .actions(&self.actor, operation.as_ref(), kind, value("after"), LOG_PAGE)
+            .await
+            .map_err(told)?;
+        let names = self.names().await;
+        let lens = self.lens(page.as_of, &names);
+        Ok(ActionsView {
+            operation: operation.map(|id| {
+                let key = page.rows.first().map_or_else(|| id.to_string(), |row| row.operation_key.clone());
+                (id.to_string(), key)
+            }),
+            kind: kind.map(|action| action.name().to_owned()),
+            rows: page.rows.iter().map(|record| line(record, &lens)).collect(),
+            next: page.next.clone(),
+            as_of: lens.moment(page.as_of),
+        })
+    }
+
+    /// One action's life.
+    pub async fn action(&self, key: &str, refused: Option<&str>) -> Result<ActionPage, ApiError> {
+        let record = self.action_record(key).await?;
+        let examined = self.ledger.operation(&self.actor, &record.operation_id).await.map_err(told)?;
+        let names = self.names().await;
+        let now = match &examined {
+            Some(examined) => examined.now,
+            None => self.ledger.now().await.map_err(told)?,
+        };
+        let lens = self.lens(now, &names);
+        let second = match &examined {
+            Some(examined) if record.status == ActionStatus::AwaitsSecondPerson => Some(self.second_form(&record, examined)?),
+            _ => None,
+        };
+        let refused = match refused {
+            Some(key) => self.action_record(key).await.ok().and_then(|press| press.refusal.map(|why| why.to_string())),
+            None => None,
+        };
+        Ok(ActionPage {
+            line: line(&record, &lens),
+            now: examined.and_then(|examined| examined.record.row.map(|row| state_badge(row.state))),
+            second,
+            as_of: lens.moment(now),
+            refused,
+        })
+    }
+
+    pub(super) async fn action_record(&self, key: &str) -> Result<ActionRecord, ApiError> {
+        let key = ActionKey::parse(key).map_err(|error| bad_name(&error))?;
+        self.ledger.action(&self.actor, &key).await.map_err(told)?.ok_or_else(|| not_found("action"))
+    }
+
+    fn second_form(&self, record: &ActionRecord, examined: &Examined) -> Result<SecondForm, ApiError> {
+        let action = record.act.input.action();
+        let is_own = record.act.actor.id == self.actor.id;
+        let obstacle = if is_own {
+            Some("You asked for this. Somebody else must complete it; your tokens count as you.".to_owned())
+        } else if self.actor.role.allows(Permission::Act(action)) {
+            None
+        } else {
+            Some(format!("Your role, {}, does not admit this.", self.actor.role.name()))
+        };
+        Ok(SecondForm {
+            seen_version: examined.record.version.to_string(),
+            complete_key: super::acting::fresh_key()?,
+            decline_key: super::acting::fresh_key()?,
+            confirm_text: confirmation_text(&record.operation_key).to_owned(),
+            obstacle,
+            is_own,
+        })
+    }
+
+    /// Every declared tool.
+    pub async fn tools(&self) -> Result<Vec<ToolView>, ApiError> {
+        let tools = self.ledger.tools(&self.actor).await.map_err(told)?;
+        Ok(tools.iter().map(tool_view).collect())
+    }
+
+    /// The settings.
+    pub async fn settings(&self) -> Result<SettingsView, ApiError> {
+        let settings = self.ledger.settings().await.map_err(told)?;
+        let people = self.ledger.principals(&self.actor).await.map_err(told)?;
+        let sources = self.ledger.sources(&self.actor).await.map_err(told)?;
+        let names = std::collections::BTreeMap::new();
+        let now = self.ledger.now().await.map_err(told)?;
+        let lens = self.lens(now, &names);
+        let person = |person: &tallystick_ledger::people::Principal| PersonView {
+            name: person.name.clone(),
+            login: person.login.clone(),
+            role: person.role.name().into(),
+            since: lens.moment(person.created_at),
+            is_reader: person.id == self.actor.id,
+        };
+        let source = |source: &tallystick_ledger::tools::Source| SourceView {
+            name: source.name.to_string(),
+            trust: source.trust.name().into(),
+            cap: source.trust.cap().name().into(),
+            declared_by: source.declared_by.clone(),
+            declared_at: lens.moment(source.declared_at),
+        };
+        Ok(SettingsView {
+            zone: settings.zone,
+            version: settings.version.to_string(),
+            zones: zone_names(),
+            people: people.iter().map(person).collect(),
+            sources: sources.iter().map(source).collect(),
+            role: self.actor.role.name().into(),
+            may_administer: self.actor.role.allows(Permission::Administer),
+            permissions: permission_views(self.actor.role),
+            as_of: lens.moment(now),
+        })
+    }
+}
+
+fn borrowed(pairs: &Pairs) -> impl Iterator<Item = (&str, &str)> {
+    pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+}
+
+fn bad_query(error: &QueryError) -> ApiError {
+    let answer = ApiError::BadAddress { text: format!("{error}.") };
+    set_status(&answer);
+    answer
+}
+
+fn listed_row(listed: &Listed, lens: &Lens<'_>) -> tallystick_domain::view::list::RowView {
+    row_view(&listed.head, &listed.row, lens)
+}
+
+fn relative_view(link: &str, operation: &Listed) -> RelativeView {
+    RelativeView {
+        link: link.into(),
+        id: operation.head.id.to_string(),
+        key: operation.head.key.to_string(),
+        badge: state_badge(operation.row.state),
+    }
+}
+
+/// What both the declared tool and the stream's own contract hide.
+fn secret_fields(examined: &Examined) -> Vec<String> {
+    let declared = examined.tool.contract.secret_fields.iter().flatten();
+    let told = examined.outcome.contract.secret_fields.iter().flatten();
+    declared.chain(told).cloned().collect()
+}
+
+fn journal_line(entry: &Entry, lens: &Lens<'_>) -> EntryView {
+    entry_view((entry.version, entry.at), &entry.actor, &entry.command, &entry.rules, (entry.from, entry.to), lens)
+}
+
+fn refused_view(press: &ActionRecord, examined: &Examined, lens: &Lens<'_>) -> RefusedView {
+    let seen = press.act.seen_version;
+    let since = examined.entries.iter().filter(|entry| entry.version > seen);
+    RefusedView {
+        text: press.refusal.as_ref().map_or_else(|| "Refused. Nothing was done.".to_owned(), ToString::to_string),
+        is_stale: examined.record.version > seen,
+        seen_version: seen.to_string(),
+        changes: since.map(|entry| journal_line(entry, lens)).collect(),
+    }
+}
+
+fn not_concerned(action: Action) -> ActionRuling {
+    ActionRuling {
+        action,
+        verdict: Verdict::NotOffered,
+        reason: "It does not concern the state that this operation is in.".into(),
+        forbidden_by: Vec::new(),
+        overlays: Vec::new(),
+        expires_at: None,
+    }
+}
+
+fn grounds(row: &str, one: &ActionRuling) -> Vec<String> {
+    let forbidding = one.forbidden_by.iter().filter(|other| *other != row).map(|other| row_name(other));
+    let overlays = one.overlays.iter().map(|overlay| format!("overlay {overlay}"));
+    std::iter::once(row_name(row)).chain(forbidding).chain(overlays).collect()
+}
+
+fn line(record: &ActionRecord, lens: &Lens<'_>) -> ActionLine {
+    let created = record.created.as_ref().map(ToString::to_string);
+    let parts = ActionParts {
+        key: record.key.as_str(),
+        operation_id: record.operation_id.as_str(),
+        operation_key: &record.operation_key,
+        act: &record.act,
+        standing: match record.status {
+            ActionStatus::Refused => Standing::Refused,
+            ActionStatus::AwaitsSecondPerson => Standing::Awaits,
+            ActionStatus::Declined => Standing::Declined,
+            ActionStatus::Done => Standing::Done,
+        },
+        second: record.second.as_ref(),
+        refusal: record.refusal.as_ref(),
+        at: record.at,
+        settled_at: record.settled_at,
+        from: record.from,
+        to: record.to,
+        made_version: record.made_version,
+        created: created.as_deref(),
+    };
+    action_line(&parts, lens)
+}

@@ -1,0 +1,138 @@
+//! What frames every page: where one can go, the search, who is signed in, and how current the page is.
+
+use leptos::prelude::*;
+use leptos_router::components::Outlet;
+use leptos_router::hooks::use_location;
+use tallystick_domain::view::workspace::FrameView;
+
+use super::icon::icon;
+use super::time::full_time;
+use crate::api::ApiError;
+use crate::api::workspace::get_frame;
+use crate::live::{Live, Status};
+
+/// The frame. It reads its own figures anew when operations change.
+#[component]
+pub fn Frame() -> impl IntoView {
+    let live = Live::get();
+    let refresh = live.refresh_on(|_| true);
+    let data = Resource::new(move || refresh.get(), |_| get_frame());
+    // The feed starts where the first page ends; an effect runs only in the browser.
+    Effect::new(move |_| {
+        if let Some(Ok(frame)) = data.get() {
+            live.start(&frame.sequence);
+        }
+    });
+    view! {
+        <a class="skip" href="#main">"Skip to the content"</a>
+        <div class="frame">
+            <Transition fallback=|| ()>
+                {move || Suspend::new(async move {
+                    data.await.map_or_else(|error| signed_out(&error), |frame| surroundings(frame, live))
+                })}
+            </Transition>
+            <main id="main" tabindex="-1">
+                <Outlet />
+            </main>
+        </div>
+    }
+    .into_any()
+}
+
+/// Where the figures cannot be read, the places are still there.
+fn signed_out(_: &ApiError) -> AnyView {
+    view! { <header class="side">{brand()} {places(None)}</header> }.into_any()
+}
+
+fn surroundings(frame: FrameView, live: Live) -> AnyView {
+    view! {
+        <header class="side">{brand()} {places(Some(frame.waiting.clone()))}</header>
+        <div class="top">
+            <form class="search" role="search" method="get" action="/operations">
+                <label class="unseen" for="search">"Search operations"</label>
+                {icon("search")}
+                <input
+                    id="search"
+                    type="search"
+                    name="search"
+                    placeholder="Start of a key, a receipt, an id"
+                    maxlength="255"
+                    autocomplete="off"
+                />
+                <button class="unseen">"Search"</button>
+            </form>
+            <span class="top__zone">{frame.zone}</span>
+            <span class="top__live" role="status">
+                {move || live_words(live.status.get())}
+                " · as of "
+                {full_time(frame.as_of)}
+            </span>
+            <details class="me">
+                <summary title=frame.name.clone() aria-label=format!("Signed in as {}", frame.name)>
+                    {frame.initials}
+                </summary>
+                <div class="me__panel">
+                    <p>
+                        <strong>{frame.name}</strong>
+                    </p>
+                    <p class="quiet">{frame.role}</p>
+                    <form method="post" action="/sign-out">
+                        <button class="button">"Sign out"</button>
+                    </form>
+                </div>
+            </details>
+        </div>
+    }
+    .into_any()
+}
+
+fn live_words(status: Status) -> AnyView {
+    match status {
+        Status::Still => view! { <span class="dot dot--still"></span> }.into_any(),
+        Status::Live => view! { <span class="dot dot--live"></span> " live" }.into_any(),
+        Status::Lost => view! { <span class="dot dot--lost"></span> " not live: changes are not shown" }.into_any(),
+    }
+}
+
+fn brand() -> AnyView {
+    view! {
+        <a class="brand" href="/">
+            {icon("tally")}
+            <span>"Tallystick"</span>
+        </a>
+    }
+    .into_any()
+}
+
+fn places(waiting: Option<String>) -> AnyView {
+    let waiting = waiting.filter(|count| count != "0");
+    view! {
+        <nav class="places" aria-label="Places">
+            <ul>
+                {place("/", "queue", "Queue", waiting)}
+                {place("/operations", "operations", "Operations", None)}
+                {place("/actions", "actions", "Actions", None)}
+                {place("/tools", "tools", "Tools", None)}
+                {place("/settings", "settings", "Settings", None)}
+            </ul>
+        </nav>
+    }
+    .into_any()
+}
+
+fn place(href: &'static str, sign: &'static str, label: &'static str, count: Option<String>) -> AnyView {
+    let path = use_location().pathname;
+    let current = move || {
+        path.with(|path| if href == "/" { path == "/" } else { path.starts_with(href) }).then_some("page")
+    };
+    view! {
+        <li>
+            <a class="place" href=href aria-current=current>
+                {icon(sign)}
+                <span>{label}</span>
+                {count.map(|count| view! { <span class="place__count">{count}</span> })}
+            </a>
+        </li>
+    }
+    .into_any()
+}

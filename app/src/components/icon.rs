@@ -1,0 +1,32 @@
+//! Icons from one sprite. They decorate; the words beside them speak.
+
+use leptos::prelude::*;
+
+use crate::document::PageAssets;
+
+/// Where the sprite is, on both sides.
+#[derive(Clone)]
+struct Sprite(Option<String>);
+
+/// Makes the sprite's address known: the server has it from the process, the browser from the document's head.
+pub fn provide_icons() {
+    let told = use_context::<PageAssets>().map(|assets| assets.icons_url);
+    provide_context(Sprite(told.unwrap_or_else(|| read_from_head().filter(|url| !url.is_empty()))));
+}
+
+fn read_from_head() -> Option<String> {
+    // On the server there is no window, and the address came with the context.
+    let head = web_sys::window()?.document()?.query_selector("meta[name=icons]").ok()??;
+    head.get_attribute("content")
+}
+
+/// One icon of the sprite.
+pub fn icon(name: &str) -> impl IntoView + use<> {
+    let sprite = use_context::<Sprite>().and_then(|sprite| sprite.0)?;
+    let address = format!("{sprite}#i-{name}");
+    Some(view! {
+        <svg class="icon" aria-hidden="true" width="16" height="16">
+            <use href=address></use>
+        </svg>
+    })
+}

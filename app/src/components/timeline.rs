@@ -1,0 +1,123 @@
+//! The timeline: what happened and what was learned, newest first.
+
+use leptos::prelude::*;
+use tallystick_domain::view::ChangeLine;
+use tallystick_domain::view::operation::EntryView;
+use tallystick_domain::view::timeline::{Item, Repeat, Sign};
+
+use super::badge::{state_badge, strength_badge};
+use super::icon::icon;
+use super::tally::notch;
+use super::time::time;
+
+/// All items.
+pub fn timeline(items: Vec<Item>) -> AnyView {
+    view! { <ol class="timeline">{items.into_iter().map(item).collect_view()}</ol> }.into_any()
+}
+
+fn sign_view(sign: Sign) -> AnyView {
+    let name = match sign {
+        Sign::Attempt(mark) => return notch(mark),
+        Sign::Proposal => "proposal",
+        Sign::Conflict => "conflict",
+        Sign::Delivery => "delivery",
+        Sign::LookUp => "search",
+        Sign::Person => "person",
+        Sign::History => "history",
+        Sign::Undo => "undo",
+    };
+    icon(name).into_any()
+}
+
+fn item(item: Item) -> AnyView {
+    let quote = item.quote.map(|words| view! { <blockquote class="timeline__quote">{words}</blockquote> });
+    let strength = item.strength.map(strength_badge);
+    let notes = (!item.notes.is_empty()).then(|| view! { <p class="timeline__notes">{item.notes.join(" · ")}</p> });
+    let text = (!item.text.is_empty()).then(|| view! { <span class="timeline__text">{item.text}</span> });
+    let changes = (!item.changes.is_empty()).then(|| changes(item.changes));
+    let repeats = (!item.repeats.is_empty()).then(|| repeats(item.repeats));
+    view! {
+        <li class="timeline__item">
+            <span class="timeline__time">{time(item.at)}</span>
+            <span class="timeline__sign" aria-hidden="true">
+                {sign_view(item.sign)}
+            </span>
+            <div class="timeline__body">
+                <p>
+                    <strong>{item.title}</strong>
+                    " "
+                    {text}
+                    " "
+                    {strength}
+                </p>
+                {notes}
+                {quote}
+                {changes}
+                {repeats}
+            </div>
+        </li>
+    }
+    .into_any()
+}
+
+fn repeats(repeats: Vec<Repeat>) -> AnyView {
+    let label = format!("×{} the same", repeats.len() + 1);
+    let lines = repeats
+        .into_iter()
+        .map(|repeat| view! { <li>{time(repeat.at)} " " {repeat.title}</li> })
+        .collect_view();
+    view! {
+        <details class="timeline__repeats">
+            <summary>{label}</summary>
+            <ul>{lines}</ul>
+        </details>
+    }
+    .into_any()
+}
+
+/// Differences between two sets of arguments.
+pub fn changes(changes: Vec<ChangeLine>) -> AnyView {
+    let lines = changes
+        .into_iter()
+        .map(|change| {
+            let before = change.before.map(|text| view! { <del>{text}</del> });
+            let after = change.after.map(|text| view! { <ins>{text}</ins> });
+            view! {
+                <li>
+                    <code>{change.path}</code>
+                    " "
+                    {before}
+                    " "
+                    {after}
+                    " "
+                    {change.note.map(|note| view! { <span class="quiet">{note}</span> })}
+                </li>
+            }
+        })
+        .collect_view();
+    view! { <ul class="changes">{lines}</ul> }.into_any()
+}
+
+/// Journal entries: who changed what by which rules.
+pub fn journal(entries: Vec<EntryView>) -> AnyView {
+    let lines = entries
+        .into_iter()
+        .map(|entry| {
+            let from = entry.from.map(|from| view! { {state_badge(from)} " → " });
+            view! {
+                <li class="journal__entry">
+                    <span class="journal__version">{format!("v{}", entry.version)}</span>
+                    {time(entry.at)}
+                    <span>
+                        <strong>{entry.by}</strong>
+                        " "
+                        {entry.command}
+                    </span>
+                    <span class="journal__states">{from} {state_badge(entry.to)}</span>
+                    <span class="quiet">{entry.rules}</span>
+                </li>
+            }
+        })
+        .collect_view();
+    view! { <ol class="journal">{lines}</ol> }.into_any()
+}

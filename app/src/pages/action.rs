@@ -1,0 +1,199 @@
+//! `/actions/{key}`: one action's life, and what a second person needs while it waits for one.
+
+use leptos::prelude::*;
+use leptos::server_fn::ServerFn;
+use leptos_meta::Title;
+use leptos_router::hooks::{use_params_map, use_query_map};
+use leptos_router::params::ParamsMap;
+use tallystick_domain::view::action::{ActionLine, ActionPage as ActionView, SecondForm, Standing};
+
+use super::actions::standing_badge;
+use super::form::confirmation_field;
+use crate::api::action::{CompleteAction, DeclineAction, get_action};
+use crate::components::badge::state_badge;
+use crate::components::field::{ReasonField, hidden};
+use crate::components::notice::{banner, failed, failed_submission, loading};
+use crate::components::time::full_time;
+use crate::live::Live;
+
+/// One action.
+#[component]
+pub fn ActionPage() -> impl IntoView {
+    let params = use_params_map();
+    let query = use_query_map();
+    let key = Memo::new(move |_| params.with(|params| params.get("key").unwrap_or_default()));
+    let refused = Memo::new(move |_| query.with(|query| query.get("refused")));
+    let refresh = Live::get().refresh_on(move |change| change.topic == "action" && key.with_untracked(|key| change.id == *key));
+    let data = Resource::new(move || (key.get(), refused.get(), refresh.get()), |(key, refused, _)| get_action(key, refused));
+    view! {
+        {move || query.with(repeated)}
+        {move || query.with(failed_submission)}
+        <Transition fallback=loading>
+            {move || Suspend::new(async move {
+                match data.await {
+                    Ok(view) => action(view),
+                    Err(error) => failed(&error),
+                }
+            })}
+        </Transition>
+    }
+    .into_any()
+}
+
+/// The page says when a press was not the first.
+fn repeated(query: &ParamsMap) -> Option<AnyView> {
+    if query.get_str("again").is_some() {
+        return Some(banner(
+            "quiet",
+            "Already recorded".into(),
+            "This was sent more than once under the same key. It counts once; this is the answer it got the first time.".into(),
+        ));
+    }
+    query.get_str("reused").map(|_| {
+        banner(
+            "bad",
+            "Not done: this form had already been sent with other content".into(),
+            "The first one stands and is shown here. What you sent now was not done. Open the form again if it is still needed.".into(),
+        )
+    })
+}
+
+fn action(view: ActionView) -> AnyView {
+    let line = view.line;
+    let title = format!("{} · {} · Tallystick", line.label, line.operation_key);
+    let refused = view.refused.map(|text| banner("bad", "Your press was refused".into(), text));
+    let second = view.second.map(|form| second_person(form, line.key.clone(), &line.label));
+    view! {
+        <Title text=title />
+        <article class="page page--narrow">
+            <nav class="back" aria-label="Back">
+                <a href="/actions">"← Actions"</a>
+            </nav>
+            <div class="operation__top">
+                <h1>{line.label.clone()}</h1>
+                {standing_badge(line.standing)}
+            </div>
+            <p class="form__about">
+                "on "
+                <a class="code" href=format!("/operations/{}", line.operation_id)>
+                    {line.operation_key.clone()}
+                </a>
+                {view.now.map(|badge| view! { " · now " {state_badge(badge)} })}
+            </p>
+            {refused}
+            {steps(line)}
+            {second}
+            <p class="quiet">"As of " {full_time(view.as_of)}</p>
+        </article>
+    }
+    .into_any()
+}
+
+/// Accepted, attempted, confirmed: three words that are never mixed. These actions send nothing, and say so.
+fn steps(line: ActionLine) -> AnyView {
+    let fields = line
+        .fields
+        .into_iter()
+        .map(|(name, value)| view! { <div><dt>{name}</dt><dd class="code">{value}</dd></div> })
+        .collect_view();
+    let settled = settled_step(line.standing, line.second, line.refusal);
+    let at = line.settled_at.map(|at| view! { <p class="quiet">{full_time(at)}</p> });
+    let version = line.made_version.map_or_else(
+        || format!("They had seen version {}.", line.seen_version),
+        |made| format!("They had seen version {}; it made version {made}.", line.seen_version),
+    );
+    let states = line.to.map(|to| {
+        let from = line.from.map(|from| view! { {state_badge(from)} " → " });
+        view! { <p>{from} {state_badge(to)}</p> }
+    });
+    let created = line.created.map(|id| {
+        view! { <p>"It made " <a href=format!("/operations/{id}")>"a guarded operation"</a> "."</p> }
+    });
+    view! {
+        <ol class="steps">
+            <li class="box">
+                <h2 class="box__title">"Accepted"</h2>
+                <p>
+                    <strong>{line.by}</strong>
+                    " asked for it. "
+                    {version}
+                </p>
+                <p class="quiet">{full_time(line.at)}</p>
+                <blockquote class="timeline__quote">{line.reason}</blockquote>
+                <dl class="hashes">{fields} <div><dt>"Key"</dt><dd class="code">{line.key}</dd></div></dl>
+            </li>
+            <li class="box">
+                <h2 class="box__title">"Attempted"</h2>
+                <p>"Nothing. This action sends nothing to anybody."</p>
+            </li>
+            <li class="box">
+                <h2 class="box__title">"What came of it"</h2>
+                <p>{settled}</p>
+                {states}
+                {created}
+                {at}
+            </li>
+        </ol>
+    }
+    .into_any()
+}
+
+fn settled_step(standing: Standing, second: Option<String>, refusal: Option<String>) -> String {
+    match (standing, second) {
+        (Standing::Done, Some(name)) => format!("Done. {name} completed it as the second person."),
+        (Standing::Done, None) => "Done. It is on record.".to_owned(),
+        (Standing::Awaits, _) => "Nothing yet: it waits for a second person.".to_owned(),
+        (Standing::Declined, Some(name)) => format!("Declined by {name}. Nothing was done."),
+        (Standing::Declined, None) => "Declined. Nothing was done.".to_owned(),
+        (Standing::Refused, _) => refusal.unwrap_or_else(|| "Refused. Nothing was done.".to_owned()),
+    }
+}
+
+fn second_person(form: SecondForm, awaited: String, label: &str) -> AnyView {
+    let complete = match form.obstacle {
+        Some(obstacle) => view! {
+            <section class="box">
+                <h2 class="box__title">"Complete it as the second person"</h2>
+                <p>{obstacle}</p>
+                <button class="button" disabled=true>
+                    {format!("Complete: {label}")}
+                </button>
+            </section>
+        }
+        .into_any(),
+        None => view! {
+            <form class="box form" method="post" action=CompleteAction::url()>
+                <h2 class="box__title">"Complete it as the second person"</h2>
+                {hidden("awaited", awaited.clone())}
+                {hidden("action_key", form.complete_key)}
+                {hidden("seen_version", form.seen_version.clone())}
+                {confirmation_field(form.confirm_text)}
+                <div class="form__foot">
+                    <button class="button button--first">{format!("Complete: {label}")}</button>
+                </div>
+            </form>
+        }
+        .into_any(),
+    };
+    let (title, button) = if form.is_own { ("Take it back", "Take it back") } else { ("Or decline it", "Decline") };
+    view! {
+        {complete}
+        <form class="box form" method="post" action=DeclineAction::url()>
+            <h2 class="box__title">{title}</h2>
+            {hidden("awaited", awaited)}
+            {hidden("action_key", form.decline_key)}
+            {hidden("seen_version", form.seen_version)}
+            <ReasonField
+                name="reason"
+                label="Reason"
+                hint="It goes into the audit log, with your name."
+                initial=""
+                required=true
+            />
+            <div class="form__foot">
+                <button class="button">{button}</button>
+            </div>
+        </form>
+    }
+    .into_any()
+}

@@ -1,0 +1,149 @@
+//! `/actions`: the audit log: what people asked, what came of it, and why.
+
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_query_map;
+use tallystick_domain::action::Action;
+use tallystick_domain::view::action::{ActionLine, ActionsView, Standing};
+use tallystick_domain::view::encoded;
+
+use super::{address, pairs_of, with, without};
+use crate::api::Pairs;
+use crate::api::action::get_actions;
+use crate::components::badge::state_badge;
+use crate::components::notice::{empty, failed, loading, more};
+use crate::components::time::time;
+use crate::live::Live;
+
+/// The audit log.
+#[component]
+pub fn ActionsPage() -> impl IntoView {
+    let query = use_query_map();
+    let pairs = Memo::new(move |_| query.with(pairs_of));
+    let refresh = Live::get().refresh_on(|change| change.topic == "action");
+    let data = Resource::new(move || (pairs.get(), refresh.get()), |(pairs, _)| get_actions(pairs));
+    view! {
+        <Title text="Actions · Tallystick" />
+        <Transition fallback=loading>
+            {move || Suspend::new(async move {
+                match data.await {
+                    Ok(view) => actions(view, &pairs.get_untracked()),
+                    Err(error) => failed(&error),
+                }
+            })}
+        </Transition>
+    }
+    .into_any()
+}
+
+fn actions(view: ActionsView, pairs: &Pairs) -> AnyView {
+    let shown = view.rows.len();
+    let limited = view.operation.as_ref().map(|(id, key)| {
+        view! {
+            <p class="part">
+                "Only those on " <a class="code" href=format!("/operations/{id}")>{key.clone()}</a> ". "
+                <a href=address("/actions", &without(pairs, &["operation", "after"]))>"Show all"</a>
+            </p>
+        }
+    });
+    let list = if view.rows.is_empty() {
+        empty("No action is on record here", "What people ask for appears here with its reason, also when it is refused.")
+    } else {
+        table(view.rows)
+    };
+    let next = view.next.map(|after| address("/actions", &with(pairs, "after", &after)));
+    view! {
+        <section class="page" aria-labelledby="actions-title">
+            <div class="head">
+                <h1 id="actions-title">"Actions"</h1>
+                <p class="head__note">"what people asked, newest first; refused ones too"</p>
+            </div>
+            {kinds(view.kind.as_deref(), pairs)}
+            {limited}
+            {list}
+            {more(next, shown)}
+        </section>
+    }
+    .into_any()
+}
+
+fn kinds(chosen: Option<&str>, pairs: &Pairs) -> AnyView {
+    let rest = without(pairs, &["action", "after"]);
+    let chips = Action::ALL
+        .iter()
+        .filter(|action| action.is_carried_out())
+        .map(|action| {
+            let is_chosen = chosen == Some(action.name());
+            let href = address("/actions", &with(&rest, "action", if is_chosen { "" } else { action.name() }));
+            view! {
+                <li>
+                    <a class="filter" href=href aria-current=is_chosen.then_some("true")>
+                        {action.label()}
+                    </a>
+                </li>
+            }
+        })
+        .collect_view();
+    view! { <ul class="filters" aria-label="Only one kind">{chips}</ul> }.into_any()
+}
+
+/// How far an action has come, as a badge.
+pub fn standing_badge(standing: Standing) -> AnyView {
+    let (glyph, words) = standing.words();
+    let is_final = standing != Standing::Awaits;
+    let class = format!("badge badge--{}{}", standing.tone(), if is_final { " badge--final" } else { "" });
+    view! {
+        <span class=class>
+            <span aria-hidden="true">{glyph.to_string()}</span>
+            " "
+            {words}
+        </span>
+    }
+    .into_any()
+}
+
+fn table(rows: Vec<ActionLine>) -> AnyView {
+    let rows = rows.into_iter().map(row).collect_view();
+    view! {
+        <table class="rows rows--log">
+            <caption class="unseen">"Actions, newest first"</caption>
+            <thead>
+                <tr>
+                    <th scope="col">"When"</th>
+                    <th scope="col">"Action"</th>
+                    <th scope="col">"Operation"</th>
+                    <th scope="col">"Who and why"</th>
+                    <th scope="col">"What came of it"</th>
+                </tr>
+            </thead>
+            <tbody>{rows}</tbody>
+        </table>
+    }
+    .into_any()
+}
+
+fn row(line: ActionLine) -> AnyView {
+    let second = line.second.map(|name| view! { <span class="quiet">{format!(" with {name}")}</span> });
+    let to = line.to.map(|to| view! { " → " {state_badge(to)} });
+    let refusal = line.refusal.map(|why| view! { <span class="rows__target">{why}</span> });
+    view! {
+        <tr>
+            <td>{time(line.at)}</td>
+            <th scope="row">
+                <a href=format!("/actions/{}", encoded(&line.key))>{line.label}</a>
+            </th>
+            <td>
+                <a class="code" href=format!("/operations/{}", line.operation_id)>
+                    {line.operation_key}
+                </a>
+            </td>
+            <td>
+                <strong>{line.by}</strong>
+                {second}
+                <span class="rows__target">{line.reason}</span>
+            </td>
+            <td>{standing_badge(line.standing)} {to} {refusal}</td>
+        </tr>
+    }
+    .into_any()
+}

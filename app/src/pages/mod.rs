@@ -1,0 +1,83 @@
+//! One file a place: it loads, arranges and leads on. The state of every page is its address.
+
+pub mod action;
+pub mod actions;
+pub mod form;
+pub mod not_found;
+pub mod operation;
+pub mod operations;
+pub mod queue;
+pub mod settings;
+pub mod sign_in;
+pub mod tools;
+
+use leptos_router::params::ParamsMap;
+use tallystick_domain::view::encoded;
+
+use crate::api::Pairs;
+
+/// The address's query as pairs, without what Leptos adds after a form that failed.
+fn pairs_of(query: &ParamsMap) -> Pairs {
+    let all = query.clone().into_iter().map(|(name, value)| (name.to_string(), value));
+    all.filter(|(name, _)| !name.starts_with("__")).collect()
+}
+
+/// A place with a query. Empty values are left out.
+fn address(path: &str, pairs: &Pairs) -> String {
+    let mut out = path.to_owned();
+    let mut sign = '?';
+    for (name, value) in pairs.iter().filter(|(_, value)| !value.is_empty()) {
+        out.push(sign);
+        out.push_str(&encoded(name));
+        out.push('=');
+        out.push_str(&encoded(value));
+        sign = '&';
+    }
+    out
+}
+
+/// The same pairs with one of them set anew; an empty value takes it out.
+fn with(pairs: &Pairs, name: &str, value: &str) -> Pairs {
+    let others = pairs.iter().filter(|(other, _)| other != name).cloned();
+    others.chain((!value.is_empty()).then(|| (name.to_owned(), value.to_owned()))).collect()
+}
+
+/// The same pairs without some.
+fn without(pairs: &Pairs, names: &[&str]) -> Pairs {
+    pairs.iter().filter(|(name, _)| !names.contains(&name.as_str())).cloned().collect()
+}
+
+/// The value of one pair; nothing where it is absent or empty.
+fn value(pairs: &Pairs, name: &str) -> Option<String> {
+    pairs.iter().find(|(other, value)| other == name && !value.is_empty()).map(|(_, value)| value.clone())
+}
+
+/// An address on this console that a page may lead back to; anything else is somebody's trick.
+fn way_back(told: Option<String>) -> Option<String> {
+    told.filter(|place| place == "/" || ["/?", "/operations?"].iter().any(|start| place.starts_with(start)) || place == "/operations")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(list: &[(&str, &str)]) -> Pairs {
+        list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn an_address_holds_the_whole_state_of_a_page() {
+        let filtered = with(&pairs(&[("reason", "timed_out"), ("after", "x")]), "selected", "a&b");
+        assert_eq!(address("/", &filtered), "/?reason=timed_out&after=x&selected=a%26b");
+        assert_eq!(address("/", &without(&filtered, &["after", "selected"])), "/?reason=timed_out");
+        assert_eq!(address("/", &with(&pairs(&[("reason", "reset")]), "reason", "")), "/");
+    }
+
+    #[test]
+    fn the_way_back_never_leaves_the_console() {
+        assert!(way_back(Some("/?reason=reset".into())).is_some());
+        assert_eq!(way_back(Some("//evil.example/?x".into())), None);
+        assert_eq!(way_back(Some("https://evil.example".into())), None);
+        assert_eq!(way_back(None), None);
+    }
+}

@@ -1,0 +1,302 @@
+//! `/operations/{id}`: what is known, how it is known, and what may safely be done now.
+
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::{use_params_map, use_query_map};
+use tallystick_domain::operation::Severity;
+use tallystick_domain::view::arguments::ArgumentsView;
+use tallystick_domain::view::list::RowView;
+use tallystick_domain::view::operation::{Counts, EffectView, FindingView, OperationView, Promise, RelativeView};
+
+use super::way_back;
+use crate::api::operation::get_operation;
+use crate::components::badge::{state_badge, state_phrase, strength_badge};
+use crate::components::decision::{awaited, decision, known};
+use crate::components::lanes::lanes;
+use crate::components::notice::{failed, loading};
+use crate::components::tally::{key_window, tally};
+use crate::components::time::{full_time, time};
+use crate::components::timeline::{journal, timeline};
+use crate::live::Live;
+
+/// One operation.
+#[component]
+pub fn OperationPage() -> impl IntoView {
+    let params = use_params_map();
+    let query = use_query_map();
+    let id = Memo::new(move |_| params.with(|params| params.get("id").unwrap_or_default()));
+    let refresh = Live::get().refresh_on(move |change| id.with_untracked(|id| change.id == *id));
+    let data = Resource::new(move || (id.get(), refresh.get()), |(id, _)| get_operation(id));
+    let back = Memo::new(move |_| way_back(query.with(|query| query.get("back"))));
+    view! {
+        <Transition fallback=loading>
+            {move || Suspend::new(async move {
+                match data.await {
+                    Ok(view) => operation(view, back.get_untracked()),
+                    Err(error) => failed(&error),
+                }
+            })}
+        </Transition>
+    }
+    .into_any()
+}
+
+fn operation(mut view: OperationView, back: Option<String>) -> AnyView {
+    let title = format!("{} · Tallystick", view.row.key);
+    let waiting = view.decision.awaited.take().map(awaited);
+    let knowledge = known(std::mem::take(&mut view.decision.known));
+    let row = view.row;
+    let raw = format!("/api/v1/operations/{}", row.id);
+    let log = format!("/actions?operation={}", row.id);
+    view! {
+        <Title text=title />
+        <article class="page" aria-labelledby="operation-title">
+            {back_link(back)}
+            <div class="operation__top">
+                {state_phrase(row.badge.clone())} <h1 id="operation-title" class="operation__key code">
+                    {row.key.clone()}
+                </h1>
+                <span class="operation__acts">
+                    <a class="button" href=format!("/operations/{}/assign", row.id)>"Assign"</a>
+                    <a class="button" href=format!("/operations/{}/comment", row.id)>"Comment"</a>
+                    <a class="button" href=format!("/operations/{}/escalate", row.id)>"Escalate"</a>
+                </span>
+            </div>
+            {facts(&row, &view.class, view.counts, &view.key_protection)}
+            {findings(view.findings)}
+            {waiting}
+            <div class="columns">
+                <div class="columns__main">
+                    <section class="box" aria-labelledby="timeline-title">
+                        <h2 id="timeline-title" class="box__title">
+                            "Timeline " <span class="quiet">"newest first"</span>
+                        </h2>
+                        <div class="operation__tally">{tally(row.tally)}</div>
+                        {view.lanes.map(lanes)}
+                        {timeline(view.timeline)}
+                        <details class="box__more">
+                            <summary>"Journal: every change of this operation"</summary>
+                            {journal(view.journal)}
+                        </details>
+                    </section>
+                    {arguments(view.arguments)}
+                </div>
+                <div class="columns__side">
+                    <section class="box" aria-labelledby="decision-title">
+                        <h2 id="decision-title" class="box__title">"What may be done now"</h2>
+                        {knowledge}
+                        {decision(view.decision)}
+                    </section>
+                    {effects(view.effects)}
+                    {contract(view.contract, view.verification)}
+                    {relatives(view.relatives, view.aliases)}
+                    <section class="box" aria-labelledby="raw-title">
+                        <h2 id="raw-title" class="box__title">"The record itself"</h2>
+                        <p>
+                            <a rel="external" href=raw.clone()>"Raw record as JSON"</a>
+                            " · "
+                            <a href=log>"Actions on it"</a>
+                        </p>
+                        <pre class="code-box"><code>{format!("curl -H \"Authorization: Bearer $TOKEN\" \\\n  $TALLYSTICK{raw}")}</code></pre>
+                        <p class="quiet">
+                            {format!("State by {} · version {} · as of ", view.fold_rule, view.version)} {full_time(view.as_of)}
+                        </p>
+                    </section>
+                </div>
+            </div>
+        </article>
+    }
+    .into_any()
+}
+
+fn back_link(back: Option<String>) -> AnyView {
+    let place = back.unwrap_or_else(|| "/".to_owned());
+    let name = if place.starts_with("/operations") { "Operations" } else { "Queue" };
+    view! {
+        <nav class="back" aria-label="Back">
+            <a href=place>{format!("← {name}")}</a>
+        </nav>
+    }
+    .into_any()
+}
+
+fn facts(row: &RowView, class: &str, counts: Counts, protection: &str) -> AnyView {
+    let stake = row.stake.clone().map_or_else(|| class.to_owned(), |stake| format!("{stake} · {class}"));
+    let until = row.window.until.clone().map(|until| view! { <span class="quiet">{format!("until {until}")}</span> });
+    let mode = if row.is_observed { "observed: somebody else sends it" } else { "guarded: sent only by us" };
+    let owner = row.assignee.clone().unwrap_or_else(|| "nobody".into());
+    view! {
+        <dl class="fact-grid">
+            <div>
+                <dt>"Tool → destination"</dt>
+                <dd>{row.target.clone()}</dd>
+            </div>
+            <div>
+                <dt>"At stake"</dt>
+                <dd>{stake}</dd>
+            </div>
+            <div>
+                <dt>"Operations · attempts · effects"</dt>
+                <dd>
+                    {format!("{} · {} · ", counts.operations, counts.attempts)}
+                    <span class:doubtful=counts.is_open>{counts.effects}</span>
+                </dd>
+            </div>
+            <div title=protection.to_owned()>
+                <dt>"Key protects"</dt>
+                <dd>{key_window(row.window.clone())} " " {until}</dd>
+            </div>
+            <div>
+                <dt>"Mode"</dt>
+                <dd>{mode}</dd>
+            </div>
+            <div>
+                <dt>"Owner"</dt>
+                <dd>{owner}</dd>
+            </div>
+            <div>
+                <dt>"In this state"</dt>
+                <dd>{row.age.clone()} " " <span class="quiet">"since " {time(row.since.clone())}</span></dd>
+            </div>
+        </dl>
+    }
+    .into_any()
+}
+
+const fn severity_words(severity: Severity) -> (&'static str, &'static str) {
+    match severity {
+        Severity::Notice => ("notice", "Notice"),
+        Severity::Audit => ("audit", "Audit"),
+        Severity::Integrity => ("integrity", "Integrity"),
+    }
+}
+
+fn findings(findings: Vec<FindingView>) -> AnyView {
+    if findings.is_empty() {
+        return ().into_any();
+    }
+    let lines = findings
+        .into_iter()
+        .map(|finding| {
+            let (class, word) = severity_words(finding.severity);
+            view! {
+                <li class=format!("finding finding--{class}")>
+                    <strong>{word}</strong>
+                    " "
+                    {finding.text}
+                    " "
+                    <code class="quiet">{finding.code}</code>
+                </li>
+            }
+        })
+        .collect_view();
+    view! { <ul class="findings" aria-label="Findings">{lines}</ul> }.into_any()
+}
+
+fn arguments(view: ArgumentsView) -> AnyView {
+    let text = view.text.map(|text| view! { <pre class="code-box" tabindex="0"><code>{text}</code></pre> });
+    let absent = view.absent.map(|why| view! { <p class="quiet">{why}</p> });
+    let hash = |label: &'static str, hash: String| view! { <div><dt>{label}</dt><dd class="code">{hash}</dd></div> };
+    let args_hash = view.args_hash.map(|value| hash("Fingerprint", value));
+    let identity_hash = view.identity_hash.map(|value| hash("Without volatile fields", value));
+    view! {
+        <section class="box" aria-labelledby="arguments-title">
+            <h2 id="arguments-title" class="box__title">
+                "Arguments " <span class="quiet">{view.size}</span>
+            </h2>
+            {text}
+            {absent}
+            <dl class="hashes">{args_hash} {identity_hash}</dl>
+        </section>
+    }
+    .into_any()
+}
+
+fn effects(effects: Vec<EffectView>) -> AnyView {
+    if effects.is_empty() {
+        return ().into_any();
+    }
+    let lines = effects
+        .into_iter()
+        .map(|effect| {
+            let surplus = effect.is_surplus.then(|| view! { <strong class="surplus">"one too many"</strong> });
+            view! {
+                <li>
+                    <span class="code">{effect.receipt}</span>
+                    " "
+                    {strength_badge(effect.strength)}
+                    " "
+                    {time(effect.at)}
+                    " "
+                    {surplus}
+                </li>
+            }
+        })
+        .collect_view();
+    view! {
+        <section class="box" aria-labelledby="effects-title">
+            <h2 id="effects-title" class="box__title">"Effects at the destination"</h2>
+            <ul class="facts">{lines}</ul>
+        </section>
+    }
+    .into_any()
+}
+
+/// What a destination promises, line by line.
+pub fn promise_list(promises: Vec<Promise>) -> AnyView {
+    let lines = promises
+        .into_iter()
+        .map(|promise| {
+            view! {
+                <div class:promise--unknown=promise.is_unknown>
+                    <dt>{promise.name}</dt>
+                    <dd>{promise.value}</dd>
+                </div>
+            }
+        })
+        .collect_view();
+    view! { <dl class="promises">{lines}</dl> }.into_any()
+}
+
+fn contract(promises: Vec<Promise>, verification: String) -> AnyView {
+    view! {
+        <section class="box" aria-labelledby="contract-title">
+            <h2 id="contract-title" class="box__title">
+                "What the destination promises " <span class="quiet">{verification}</span>
+            </h2>
+            {promise_list(promises)}
+            <p class="quiet">"What is unknown counts as the unsafe answer."</p>
+        </section>
+    }
+    .into_any()
+}
+
+fn relatives(relatives: Vec<RelativeView>, aliases: Vec<String>) -> AnyView {
+    if relatives.is_empty() && aliases.len() < 2 {
+        return ().into_any();
+    }
+    let lines = relatives
+        .into_iter()
+        .map(|relative| {
+            view! {
+                <li>
+                    {relative.link}
+                    " "
+                    <a class="code" href=format!("/operations/{}", relative.id)>
+                        {relative.key}
+                    </a>
+                    " "
+                    {state_badge(relative.badge)}
+                </li>
+            }
+        })
+        .collect_view();
+    let names = aliases.into_iter().map(|alias| view! { <li>"also called " <span class="code">{alias}</span></li> }).collect_view();
+    view! {
+        <section class="box" aria-labelledby="relatives-title">
+            <h2 id="relatives-title" class="box__title">"Relatives"</h2>
+            <ul class="facts">{lines} {names}</ul>
+        </section>
+    }
+    .into_any()
+}

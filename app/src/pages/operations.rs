@@ -1,0 +1,128 @@
+//! `/operations`: every operation, newest first; filters and search stand in the address.
+
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_query_map;
+use tallystick_domain::operation::State;
+use tallystick_domain::view::list::OperationsView;
+
+use super::{address, pairs_of, value, with};
+use crate::api::Pairs;
+use crate::api::operation::get_operations;
+use crate::components::notice::{empty, failed, loading, more};
+use crate::components::rows::{LinkedRow, operation_table};
+use crate::live::Live;
+
+/// All operations.
+#[component]
+pub fn OperationsPage() -> impl IntoView {
+    let query = use_query_map();
+    let pairs = Memo::new(move |_| query.with(pairs_of));
+    let refresh = Live::get().refresh_on(|change| change.topic == "operation");
+    let data = Resource::new(move || (pairs.get(), refresh.get()), |(pairs, _)| get_operations(pairs));
+    view! {
+        <Title text="Operations · Tallystick" />
+        <Transition fallback=loading>
+            {move || Suspend::new(async move {
+                match data.await {
+                    Ok(view) => operations(view, &pairs.get_untracked()),
+                    Err(error) => failed(&error),
+                }
+            })}
+        </Transition>
+    }
+    .into_any()
+}
+
+fn operations(view: OperationsView, pairs: &Pairs) -> AnyView {
+    let here = address("/operations", pairs);
+    let is_filtered = pairs.iter().any(|(name, value)| name != "limit" && !value.is_empty());
+    let shown = view.rows.len();
+    let rows: Vec<LinkedRow> = view
+        .rows
+        .into_iter()
+        .map(|row| LinkedRow {
+            href: address(&format!("/operations/{}", row.id), &vec![("back".into(), here.clone())]),
+            select_href: None,
+            is_chosen: false,
+            is_gone: false,
+            row,
+        })
+        .collect();
+    let list = match (rows.is_empty(), is_filtered) {
+        (true, true) => empty("No operation matches", "The whole record was searched. Take a filter away, or look for the start of the key."),
+        (true, false) => empty("No operation is on record", "Import what already happened with `tallystick import FILE`, or let an agent propose with POST /api/v1/operations."),
+        (false, _) => operation_table("Operations, newest first", rows),
+    };
+    let next = view.next.map(|after| address("/operations", &with(pairs, "after", &after)));
+    view! {
+        <section aria-labelledby="operations-title" class="page">
+            <div class="head">
+                <h1 id="operations-title">"Operations"</h1>
+                <p class="head__note">"newest first"</p>
+            </div>
+            {filters(pairs, view.tools, view.destinations, is_filtered)}
+            {list}
+            {more(next, shown)}
+        </section>
+    }
+    .into_any()
+}
+
+fn filters(pairs: &Pairs, tools: Vec<String>, destinations: Vec<String>, is_filtered: bool) -> AnyView {
+    let states = State::WORDS.iter().map(|word| (*word).to_owned()).collect();
+    let modes = vec!["guarded".to_owned(), "observed".to_owned()];
+    let search = value(pairs, "search").unwrap_or_default();
+    let clear = is_filtered.then(|| view! { <a class="button" href="/operations">"Clear"</a> });
+    let without_key = value(pairs, "without_key").is_some();
+    view! {
+        <form class="filter-form" method="get" action="/operations" role="search" aria-label="Filter operations">
+            <label class="field">
+                <span class="field__label">"Key, receipt or id"</span>
+                <input type="search" name="search" value=search maxlength="255" autocomplete="off" />
+            </label>
+            {choice("state", "State", states, value(pairs, "state"))}
+            {choice("tool", "Tool", tools, value(pairs, "tool"))}
+            {choice("destination", "Destination", destinations, value(pairs, "destination"))}
+            {choice("mode", "Mode", modes, value(pairs, "mode"))}
+            <label class="check">
+                <input type="checkbox" name="without_key" value="true" checked=without_key />
+                "without a key"
+            </label>
+            <button class="button">"Filter"</button>
+            {clear}
+        </form>
+    }
+    .into_any()
+}
+
+fn choice(name: &'static str, label: &'static str, values: Vec<String>, chosen: Option<String>) -> AnyView {
+    let values = match &chosen {
+        // A value that does not occur any more is still what the page shows.
+        Some(chosen) if !values.contains(chosen) => values.into_iter().chain([chosen.clone()]).collect(),
+        _ => values,
+    };
+    let options = values
+        .into_iter()
+        .map(|value| {
+            let is_chosen = chosen.as_ref() == Some(&value);
+            let word = value.replace('_', " ");
+            let word = if name == "state" { word } else { value.clone() };
+            view! {
+                <option value=value selected=is_chosen>
+                    {word}
+                </option>
+            }
+        })
+        .collect_view();
+    view! {
+        <label class="field">
+            <span class="field__label">{label}</span>
+            <select name=name>
+                <option value="">"any"</option>
+                {options}
+            </select>
+        </label>
+    }
+    .into_any()
+}

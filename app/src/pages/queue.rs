@@ -1,0 +1,238 @@
+//! `/`: everything that waits for a person, uncertain first, and the decision of the chosen row beside it.
+
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_query_map;
+use tallystick_domain::view::list::{PanelView, QueueView, ReasonChip, RowView};
+
+use super::{address, pairs_of, with, without};
+use crate::api::Pairs;
+use crate::api::operation::get_queue;
+use crate::components::badge::state_phrase;
+use crate::components::decision::{action_cards, awaited, known};
+use crate::components::notice::{empty, failed, loading, more};
+use crate::components::rows::{LinkedRow, operation_table};
+use crate::live::{Change, Live};
+
+/// The rows as the reader last saw them in order, and for which filter.
+type Seen = StoredValue<Option<(Pairs, Vec<RowView>)>>;
+
+/// The queue.
+#[component]
+pub fn QueuePage() -> impl IntoView {
+    let query = use_query_map();
+    let pairs = Memo::new(move |_| query.with(pairs_of));
+    let live = Live::get();
+    let seen: Seen = StoredValue::new(None);
+    let on_page = move |change: &Change| {
+        let is_shown = seen.with_value(|seen| seen.as_ref().is_some_and(|(_, rows)| rows.iter().any(|row| row.id == change.id)));
+        change.topic == "operation" && is_shown
+    };
+    let refresh = live.refresh_on(on_page);
+    let data = Resource::new(move || (pairs.get(), refresh.get()), |(pairs, _)| get_queue(pairs));
+    let read_anew = move || {
+        seen.set_value(None);
+        refresh.update(|count| *count += 1);
+    };
+    view! {
+        <Title text="Queue · Tallystick" />
+        <Transition fallback=loading>
+            {move || Suspend::new(async move {
+                match data.await {
+                    Ok(view) => {
+                        let arrival = arrivals(live, &view);
+                        queue(view, &pairs.get_untracked(), seen, new_rows(arrival, read_anew))
+                    }
+                    Err(error) => failed(&error),
+                }
+            })}
+        </Transition>
+    }
+    .into_any()
+}
+
+/// How many operations have come to wait since the page was read.
+fn arrivals(live: Live, view: &QueueView) -> impl Fn() -> usize + Clone + Send + 'static {
+    let read_at: i64 = view.sequence.parse().unwrap_or(i64::MAX);
+    let shown: Vec<String> = view.rows.iter().map(|row| row.id.clone()).collect();
+    move || {
+        live.changes.with(|changes| {
+            let mut ids: Vec<&String> = changes
+                .iter()
+                .filter(|change| change.sequence > read_at && change.needs_attention && !shown.contains(&change.id))
+                .map(|change| &change.id)
+                .collect();
+            ids.sort();
+            ids.dedup();
+            ids.len()
+        })
+    }
+}
+
+fn new_rows(count: impl Fn() -> usize + Clone + Send + 'static, read_anew: impl Fn() + Copy + Send + 'static) -> AnyView {
+    view! {
+        <div class="new" role="status" aria-live="polite">
+            {move || {
+                let count = count();
+                (count > 0)
+                    .then(|| view! { <button class="button button--new" on:click=move |_| read_anew()>{format!("+{count} new")}</button> })
+            }}
+        </div>
+    }
+    .into_any()
+}
+
+/// The rows in the order in which they were seen, so that nothing jumps under the pointer; what left stays, marked.
+fn in_seen_order(before: Vec<RowView>, now: &[RowView]) -> Vec<(RowView, bool)> {
+    let current = |old: RowView| match now.iter().find(|row| row.id == old.id) {
+        Some(row) => (row.clone(), false),
+        None => (old, true),
+    };
+    before.into_iter().map(current).collect()
+}
+
+fn arranged(rows: Vec<RowView>, pairs: &Pairs, seen: Seen) -> Vec<(RowView, bool)> {
+    let filter = without(pairs, &["selected"]);
+    let before = seen.with_value(|seen| seen.as_ref().filter(|(of, _)| *of == filter).map(|(_, rows)| rows.clone()));
+    let arranged = match before {
+        Some(before) => in_seen_order(before, &rows),
+        None => rows.into_iter().map(|row| (row, false)).collect(),
+    };
+    seen.set_value(Some((filter, arranged.iter().map(|(row, _)| row.clone()).collect())));
+    arranged
+}
+
+fn queue(view: QueueView, pairs: &Pairs, seen: Seen, new_rows: AnyView) -> AnyView {
+    let chosen_id = view.chosen.as_ref().map(|panel| panel.row.id.clone());
+    let here = address("/", pairs);
+    let shown = view.rows.len();
+    let rows: Vec<LinkedRow> = arranged(view.rows, pairs, seen)
+        .into_iter()
+        .map(|(row, is_gone)| LinkedRow {
+            href: address(&format!("/operations/{}", row.id), &vec![("back".into(), here.clone())]),
+            select_href: Some(address("/", &with(pairs, "selected", &row.id))),
+            is_chosen: chosen_id.as_ref() == Some(&row.id),
+            is_gone,
+            row,
+        })
+        .collect();
+    let list = match (rows.is_empty(), view.total == "0") {
+        (true, true) => empty(
+            "Nothing waits for a person",
+            "Every operation on record is settled, or something that is under way will settle it. New doubts appear here by themselves.",
+        ),
+        (true, false) => empty("Nothing waits for this reason", "Others do: take the filter away to see them."),
+        (false, _) => operation_table("Operations that wait for a person, most urgent first", rows),
+    };
+    let next = view.next.map(|after| address("/", &with(&without(pairs, &["selected"]), "after", &after)));
+    let earlier = super::value(pairs, "after").map(|_| {
+        let first = address("/", &without(pairs, &["after", "selected"]));
+        view! { <p class="part">"This is not the first page. " <a href=first>"To the most urgent"</a></p> }
+    });
+    let panel = view.chosen.map(|chosen| panel(chosen, &here));
+    view! {
+        <div class="split">
+            <section class="split__list" aria-labelledby="queue-title">
+                <div class="head">
+                    <h1 id="queue-title">{title(&view.total)}</h1>
+                    <p class="head__note">{note(view.oldest.as_deref(), view.losing_soon)}</p>
+                    {new_rows}
+                </div>
+                {chips(view.chips, pairs)}
+                {earlier}
+                {list}
+                {more(next, shown)}
+            </section>
+            {panel}
+        </div>
+    }
+    .into_any()
+}
+
+fn title(total: &str) -> String {
+    match total {
+        "0" => "No outcome needs a person".into(),
+        "1" => "1 outcome needs a person".into(),
+        many => format!("{many} outcomes need a person"),
+    }
+}
+
+fn note(oldest: Option<&str>, losing_soon: u32) -> String {
+    let oldest = oldest.map(|age| format!("oldest {age}"));
+    let losing = match losing_soon {
+        0 => None,
+        1 => Some("1 loses its safe option within the hour".to_owned()),
+        some => Some(format!("{some} lose their safe option within the hour")),
+    };
+    oldest.into_iter().chain(losing).collect::<Vec<_>>().join(" · ")
+}
+
+fn chips(chips: Vec<ReasonChip>, pairs: &Pairs) -> AnyView {
+    if chips.is_empty() {
+        return ().into_any();
+    }
+    let unfiltered = without(pairs, &["reason", "after", "selected"]);
+    let chips = chips
+        .into_iter()
+        .map(|chip| {
+            let wanted = if chip.is_chosen { "" } else { chip.name.as_str() };
+            let href = address("/", &with(&unfiltered, "reason", wanted));
+            view! {
+                <li>
+                    <a class="filter" href=href aria-current=chip.is_chosen.then_some("true")>
+                        {chip.label}
+                        " "
+                        <strong>{chip.count}</strong>
+                    </a>
+                </li>
+            }
+        })
+        .collect_view();
+    view! { <ul class="filters" aria-label="Only one reason">{chips}</ul> }.into_any()
+}
+
+fn panel(panel: PanelView, here: &str) -> AnyView {
+    let href = address(&format!("/operations/{}", panel.row.id), &vec![("back".into(), here.to_owned())]);
+    let position = panel.position.map_or_else(|| "not on this page".to_owned(), |position| format!("row {position}"));
+    let stake = panel.row.stake.map(|stake| format!(" · {stake}")).unwrap_or_default();
+    let mut decision = panel.decision;
+    let waiting = decision.awaited.take().map(awaited);
+    let primary = decision
+        .actions
+        .iter()
+        .find(|action| action.href.is_some())
+        .and_then(|action| action.href.clone().map(|href| (href, action.label.clone())));
+    let primary = primary.map(|(href, label)| view! { <a class="button button--first" href=href>{label}</a> });
+    view! {
+        <aside class="split__side" aria-label="The chosen operation">
+            <div class="panel__top">
+                {state_phrase(panel.row.badge)} <span class="quiet">{position}</span>
+            </div>
+            <h2 class="panel__key code">{panel.row.key}</h2>
+            <p class="quiet">{format!("{} · {}{stake}", panel.row.target, panel.class)}</p>
+            {waiting}
+            {known(std::mem::take(&mut decision.known))}
+            {action_cards(decision)}
+            <div class="panel__foot">
+                {primary} <a class="button" href=href>
+                    "Open"
+                </a>
+            </div>
+        </aside>
+    }
+    .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_heading_counts_in_words() {
+        assert_eq!(title("0"), "No outcome needs a person");
+        assert_eq!(title("1"), "1 outcome needs a person");
+        assert_eq!(title("1004+"), "1004+ outcomes need a person");
+        assert_eq!(note(Some("26 h"), 5), "oldest 26 h · 5 lose their safe option within the hour");
+        assert_eq!(note(None, 0), "");
+    }
+}
