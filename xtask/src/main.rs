@@ -84,7 +84,7 @@ fn main() -> ExitCode {
     match carry_out(&Cli::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("\x1b[1;31merror\x1b[0m: {error:#}");
+            eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
     }

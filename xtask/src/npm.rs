@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::debian;
 use crate::process::{command, find_program, run, say};
 
 /// Whether npm is there at all.
@@ -19,6 +20,9 @@ pub fn ensure(folder: &Path, why: &str) -> Result<()> {
     let installed = folder.join("node_modules/.installed-lock.json");
     if fs::read_to_string(&installed).is_ok_and(|text| text == lock) {
         return Ok(());
+    }
+    if !is_available() {
+        debian::install(&["nodejs", "npm"], why)?;
     }
     say(format!("Installing npm packages from the network into {}, for {why}", folder.display()));
     // Playwright would fetch browsers of its own; the journeys use the machine's Chromium.

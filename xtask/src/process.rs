@@ -2,16 +2,20 @@
 //! Everything xtask does to the machine goes through here, so that it can say so first.
 
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 
 use anyhow::{Context, Result, bail};
 
-/// Prints one line about what happens next.
+/// Prints one line about what happens next; bold where somebody watches.
 pub fn say(line: impl AsRef<str>) {
-    println!("\x1b[1m▸ {}\x1b[0m", line.as_ref());
+    if std::io::stdout().is_terminal() {
+        println!("\x1b[1m▸ {}\x1b[0m", line.as_ref());
+    } else {
+        println!("▸ {}", line.as_ref());
+    }
 }
 
 /// A command without the variables that `cargo run` leaves behind. They would reach build scripts and make cargo believe
