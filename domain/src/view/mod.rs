@@ -23,7 +23,7 @@ use crate::operation::{FieldChange, Impact};
 use crate::time::{Timestamp, span_in_words};
 
 /// Prints points in time in the workspace's zone. The zone database is the caller's.
-pub trait TimePrinter {
+pub trait TimePrinter: Sync {
     /// The day: `31 Jul 2026`.
     fn day(&self, at: Timestamp) -> String;
     /// The time of day: `18:30:05`.
@@ -178,6 +178,20 @@ pub fn target_in_words(tool: Option<&str>, destination: Option<&str>) -> String 
     }
 }
 
+/// A text as one segment or value of an address: everything but letters, digits and `-._~` percent-encoded.
+pub fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.extend([byte >> 4, byte & 15].map(|digit| char::from(b"0123456789ABCDEF"[usize::from(digit)])));
+        }
+    }
+    out
+}
+
 /// `1 attempt`, `3 attempts`.
 pub fn counted(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
@@ -228,6 +242,12 @@ pub(crate) mod tests {
         assert_eq!(amount_in_words(-1_234, Some("KWD")), "−1.234 KWD");
         assert_eq!(amount_in_words(9_007_199_254_740_993, Some("CHF")), "90,071,992,547,409.93 CHF");
         assert_eq!(amount_in_words(2_000, None), "2,000 minor units");
+    }
+
+    #[test]
+    fn nothing_but_plain_characters_reaches_an_address() {
+        assert_eq!(encoded("a-b_c.d~1"), "a-b_c.d~1");
+        assert_eq!(encoded("k/ü?&#"), "k%2F%C3%BC%3F%26%23");
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub struct OperationView {
     pub arguments: ArgumentsView,
     /// What the destination promises.
     pub contract: Vec<Promise>,
+    /// How well that is known.
+    pub verification: String,
     /// Whether a repeat under the key would be protected now, in words.
     pub key_protection: String,
     /// Other operations.
@@ -301,9 +303,13 @@ pub const fn class_words(class: Class) -> &'static str {
 }
 
 /// The first arguments told, as shown.
-pub fn first_arguments(record: &crate::operation::Record, bytes: Option<&[u8]>, contract: &Contract) -> ArgumentsView {
+pub fn first_arguments(
+    record: &crate::operation::Record,
+    bytes: Option<&[u8]>,
+    secret_fields: &[String],
+) -> ArgumentsView {
     let known = record.proposals().find_map(|proposal| proposal.arguments.as_ref());
-    arguments_view(bytes, known, contract.secret_fields.as_deref().unwrap_or_default())
+    arguments_view(bytes, known, secret_fields)
 }
 
 /// Whether a repeat under the key would be protected now, in a sentence.
