@@ -11,6 +11,8 @@ pub mod clock;
 mod desk;
 pub mod error;
 pub mod intake;
+#[cfg(feature = "measure")]
+pub mod measure;
 pub mod operations;
 pub mod people;
 pub mod port;

@@ -120,6 +120,8 @@ impl Tx {
     /// Runs a statement; how many rows it touched.
     pub(crate) async fn execute(&mut self, sql: impl SqlSafeStr, args: Vec<Value>) -> Result<u64, LedgerError> {
         let sql = sql.into_sql_str();
+        #[cfg(feature = "measure")]
+        crate::measure::note(&sql, &args, false);
         let outcome = match &mut self.conn {
             Conn::Sqlite(conn) => sqlite::shared::execute(conn, sql, args).await,
             Conn::SqliteReader(conn) => sqlite::shared::execute(conn, sql, args).await,
@@ -132,6 +134,8 @@ impl Tx {
     /// Reads all rows of a bounded statement.
     pub(crate) async fn fetch(&mut self, sql: impl SqlSafeStr, args: Vec<Value>) -> Result<Vec<Cells>, LedgerError> {
         let sql = sql.into_sql_str();
+        #[cfg(feature = "measure")]
+        crate::measure::note(&sql, &args, true);
         let outcome = match &mut self.conn {
             Conn::Sqlite(conn) => sqlite::shared::fetch(conn, sql, args).await,
             Conn::SqliteReader(conn) => sqlite::shared::fetch(conn, sql, args).await,

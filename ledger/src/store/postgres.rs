@@ -47,7 +47,7 @@ pub(super) const SCHEMA_TABLE_EXISTS: &str = "SELECT COUNT(*) FROM information_s
      WHERE table_schema = ANY (current_schemas(FALSE)) AND table_name = 'schema_migration'";
 pub(super) const SCHEMA_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
         version BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum BYTEA NOT NULL, applied_at BIGINT NOT NULL)";
-pub(super) const LOCK_SCHEMA: &str = "SELECT pg_advisory_xact_lock(7236281), 1";
+pub(super) const LOCK_SCHEMA: &str = "SELECT COUNT(pg_advisory_xact_lock(7236281))";
 /// Serialises what meets at the same names (see [`Tx::lock_names`]); the array is sorted.
 const LOCK_NAMES: &str = "SELECT COUNT(pg_advisory_xact_lock(7236282, stripe)) FROM UNNEST($1::INT4[]) AS stripe";
 

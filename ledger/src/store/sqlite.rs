@@ -194,7 +194,9 @@ impl Writer {
             Ok(()) => self.tx.control("COMMIT").await,
             Err(error) => Err(error),
         };
-        if outcome.is_err() {
+        if let Err(error) = &outcome {
+            // The callers get the words; the driver's error is told once, here.
+            tracing::error!(error = error as &dyn std::error::Error, "A commit failed: {error}");
             // It may be rolled back already (a full disk does that), then this says so and changes nothing.
             let _ = self.tx.control("ROLLBACK").await;
         }

@@ -26,13 +26,20 @@ const CHUNKS: [usize; 3] = [64, 8, 1];
 /// Keys are asked for by this many at once; a shorter list is filled up with its last key.
 const ASKED: usize = 64;
 
-type Texts = Mutex<HashMap<(&'static str, usize), Arc<str>>>;
+/// By the address of what the text is made from, and how many.
+type Texts = Mutex<HashMap<(usize, usize, usize), Arc<str>>>;
 static TEXTS: LazyLock<Texts> = LazyLock::new(Mutex::default);
 
 /// The text for (what, how many), made once. Everything in it is ours: names of tables and columns, and `$n`.
-fn text(key: &'static str, count: usize, make: impl FnOnce() -> String) -> AssertSqlSafe<Arc<str>> {
+fn text(
+    name: &'static str,
+    columns: &'static [&'static str],
+    count: usize,
+    make: impl FnOnce() -> String,
+) -> AssertSqlSafe<Arc<str>> {
     let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
-    AssertSqlSafe(Arc::clone(texts.entry((key, count)).or_insert_with(|| make().into())))
+    let key = (name.as_ptr().addr(), columns.as_ptr().addr(), count);
+    AssertSqlSafe(Arc::clone(texts.entry(key).or_insert_with(|| make().into())))
 }
 
 fn insert_text(table: &Table, count: usize) -> String {
@@ -61,7 +68,8 @@ impl Tx {
         for chunk in CHUNKS {
             while rows.len() >= chunk {
                 let args = rows.by_ref().take(chunk).flatten().collect();
-                inserted += self.execute(text(table.name, chunk, || insert_text(table, chunk)), args).await?;
+                inserted +=
+                    self.execute(text(table.name, table.columns, chunk, || insert_text(table, chunk)), args).await?;
             }
         }
         Ok(inserted)
@@ -82,7 +90,7 @@ impl Tx {
             let mut args: Vec<Value> = first.to_vec();
             args.extend(chunk.iter().cloned());
             args.extend((chunk.len()..asked).map(|_| chunk[chunk.len() - 1].clone()));
-            let text = text(sql, asked, || {
+            let text = text(sql, &[], asked, || {
                 let list: Vec<_> = (0..asked).map(|at| format!("${}", at + first.len() + 1)).collect();
                 sql.replace("{keys}", &list.join(", "))
             });

@@ -1,0 +1,132 @@
+//! For benches only: keeps the statements that a use case ran, and runs them again bare. The same SQL text, the same
+//! driver, the same durability, and nothing of ours around them: what a figure is compared with.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{Connection as _, SqlStr, SqliteConnection};
+
+use crate::LedgerError;
+use crate::store::fault::from_driver;
+use crate::store::value::Value;
+
+static TAPE: Mutex<Option<Vec<Statement>>> = Mutex::new(None);
+
+#[derive(Clone)]
+struct Statement {
+    sql: SqlStr,
+    args: Vec<Value>,
+    reads: bool,
+}
+
+impl Statement {
+    fn is(&self, text: &str) -> bool {
+        self.sql.as_str() == text
+    }
+}
+
+/// The statements of a stretch of work, in their order.
+pub struct Tape(Vec<Statement>);
+
+/// How writes are run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Commits {
+    /// In the transactions in which they were written.
+    AsWritten,
+    /// Each unit of work in a transaction of its own.
+    OneEach,
+}
+
+/// Begins to keep statements.
+pub fn start_tape() {
+    *TAPE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Vec::new());
+}
+
+/// What was kept since then; nothing more is kept.
+pub fn take_tape() -> Tape {
+    Tape(TAPE.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default())
+}
+
+/// Keeps a statement, if a tape runs.
+pub(crate) fn note(sql: &SqlStr, args: &[Value], reads: bool) {
+    if let Some(tape) = TAPE.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        tape.push(Statement { sql: sql.clone(), args: args.to_vec(), reads });
+    }
+}
+
+impl Tape {
+    /// How many units of work wrote something.
+    pub fn units(&self) -> usize {
+        self.0.iter().filter(|statement| statement.is("SAVEPOINT member")).count()
+    }
+
+    /// Runs the tape's longest reading statement `times` over a `SQLite` file; the time of each run.
+    pub async fn read_again(&self, url: &str, times: usize) -> Result<Vec<Duration>, LedgerError> {
+        let longest =
+            self.0.iter().filter(|statement| statement.reads).max_by_key(|statement| statement.sql.as_str().len());
+        let Some(statement) = longest else { return Ok(Vec::new()) };
+        let mut connection = open(url).await?;
+        let mut spans = Vec::with_capacity(times);
+        for _ in 0..times {
+            let start = Instant::now();
+            let rows = bound(statement).fetch_all(&mut connection).await.map_err(from_driver)?;
+            std::hint::black_box(rows);
+            spans.push(start.elapsed());
+        }
+        connection.close().await.map_err(from_driver)?;
+        Ok(spans)
+    }
+
+    /// Runs the tape's writes again into a fresh `SQLite` file that has the schema; how long they took in all.
+    pub async fn write_again(&self, url: &str, commits: Commits) -> Result<Duration, LedgerError> {
+        let mut connection = open(url).await?;
+        let writes: Vec<Statement> = self.0.iter().filter_map(|statement| bare(statement, commits)).collect();
+        let start = Instant::now();
+        for statement in &writes {
+            bound(statement).execute(&mut connection).await.map_err(from_driver)?;
+        }
+        let span = start.elapsed();
+        connection.close().await.map_err(from_driver)?;
+        Ok(span)
+    }
+}
+
+/// A statement as it is run bare: what folds units into one commit is left out, or becomes a commit.
+fn bare(statement: &Statement, commits: Commits) -> Option<Statement> {
+    let control = |sql: &'static str| Statement { sql: SqlStr::from_static(sql), args: Vec::new(), reads: false };
+    if statement.reads {
+        return None;
+    }
+    match (commits, statement.sql.as_str()) {
+        (Commits::OneEach, "BEGIN IMMEDIATE" | "COMMIT")
+        | (Commits::AsWritten, "SAVEPOINT member" | "RELEASE member") => None,
+        (Commits::OneEach, "SAVEPOINT member") => Some(control("BEGIN IMMEDIATE")),
+        (Commits::OneEach, "RELEASE member") => Some(control("COMMIT")),
+        _ => Some(statement.clone()),
+    }
+}
+
+fn bound(statement: &Statement) -> sqlx::query::Query<'_, sqlx::Sqlite, sqlx::sqlite::SqliteArguments> {
+    let mut query = sqlx::query(statement.sql.clone());
+    for arg in &statement.args {
+        query = match arg.clone() {
+            Value::Text(text) => query.bind(text),
+            Value::Int(int) => query.bind(int),
+            Value::Bool(yes) => query.bind(yes),
+            Value::Bytes(bytes) => query.bind(bytes),
+        };
+    }
+    query
+}
+
+async fn open(url: &str) -> Result<SqliteConnection, LedgerError> {
+    let options: SqliteConnectOptions = url.parse().map_err(from_driver)?;
+    let options = options
+        .foreign_keys(false)
+        .busy_timeout(Duration::from_secs(10))
+        .statement_cache_capacity(300)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full);
+    SqliteConnection::connect_with(&options).await.map_err(from_driver)
+}
