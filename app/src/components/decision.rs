@@ -40,10 +40,9 @@ pub fn awaited(awaited: AwaitedView) -> AnyView {
 
 /// The actions as cards, beside the queue.
 pub fn action_cards(decision: DecisionView) -> AnyView {
-    let cards = decision.actions.into_iter().map(card).collect_view();
     view! {
         <h3 class="label">"What may be done now"</h3>
-        <ul class="cards">{cards}</ul>
+        {cards(decision.actions, "cards", false)}
         {not_offered(&decision.not_offered)}
     }
     .into_any()
@@ -51,20 +50,45 @@ pub fn action_cards(decision: DecisionView) -> AnyView {
 
 /// The whole decision, on an operation's page.
 pub fn decision(decision: DecisionView) -> AnyView {
-    let why = view! {
+    let facts = (!decision.facts.is_empty()).then(|| facts(decision.facts));
+    view! {
         <p class="decision__why">
             <span class="code">{decision.row}</span>
             " "
             {decision.why}
         </p>
-    };
-    let facts = (!decision.facts.is_empty()).then(|| facts(decision.facts));
-    let cards = decision.actions.into_iter().map(card).collect_view();
-    view! {
-        {why}
-        <ul class="cards cards--plain">{cards}</ul>
+        {cards(decision.actions, "cards cards--plain", true)}
         {not_offered(&decision.not_offered)}
         {facts}
+    }
+    .into_any()
+}
+
+/// What is always safe and changes no state has its buttons elsewhere on the page.
+fn is_everyday(action: &ActionView) -> bool {
+    action.verdict == Verdict::Safe
+        && !action.is_recommended
+        && matches!(action.name.as_str(), "assign" | "comment" | "escalate")
+}
+
+/// Forbidden actions stay, with their reasons, below the others.
+fn cards(actions: Vec<ActionView>, class: &'static str, shows_forbidden: bool) -> AnyView {
+    let (forbidden, open): (Vec<_>, Vec<_>) = actions
+        .into_iter()
+        .filter(|action| !is_everyday(action))
+        .partition(|action| action.verdict == Verdict::Forbidden && !action.is_recommended);
+    let count = forbidden.len();
+    let forbidden = (count > 0).then(|| {
+        view! {
+            <details class="forbidden" open=shows_forbidden>
+                <summary>{format!("{count} forbidden now, and why")}</summary>
+                <ul class=class>{forbidden.into_iter().map(card).collect_view()}</ul>
+            </details>
+        }
+    });
+    view! {
+        <ul class=class>{open.into_iter().map(card).collect_view()}</ul>
+        {forbidden}
     }
     .into_any()
 }
@@ -107,7 +131,7 @@ fn card(action: ActionView) -> AnyView {
             {until}
             <details class="card__why">
                 <summary>"why"</summary>
-                <p>{action.grounds.join(" · ")}</p>
+                <span>{action.grounds.join(" · ")}</span>
             </details>
         </li>
     }

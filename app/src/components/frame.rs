@@ -6,7 +6,7 @@ use leptos_router::hooks::use_location;
 use tallystick_domain::view::workspace::FrameView;
 
 use super::icon::icon;
-use super::time::full_time;
+use super::time::time;
 use crate::api::ApiError;
 use crate::api::workspace::get_frame;
 use crate::live::{Live, Status};
@@ -64,8 +64,8 @@ fn surroundings(frame: FrameView, live: Live) -> AnyView {
             <span class="top__zone">{frame.zone}</span>
             <span class="top__live" role="status">
                 {move || live_words(live.status.get())}
-                " · as of "
-                {full_time(frame.as_of)}
+                "as of "
+                {time(frame.as_of)}
             </span>
             <details class="me">
                 <summary title=frame.name.clone() aria-label=format!("Signed in as {}", frame.name)>
@@ -88,9 +88,9 @@ fn surroundings(frame: FrameView, live: Live) -> AnyView {
 
 fn live_words(status: Status) -> AnyView {
     match status {
-        Status::Still => view! { <span class="dot dot--still"></span> }.into_any(),
-        Status::Live => view! { <span class="dot dot--live"></span> " live" }.into_any(),
-        Status::Lost => view! { <span class="dot dot--lost"></span> " not live: changes are not shown" }.into_any(),
+        Status::Still => view! { <span class="dot dot--still"></span> " " }.into_any(),
+        Status::Live => view! { <span class="dot dot--live"></span> " live · " }.into_any(),
+        Status::Lost => view! { <span class="dot dot--lost"></span> " not live: changes are not shown · " }.into_any(),
     }
 }
 
@@ -122,9 +122,8 @@ fn places(waiting: Option<String>) -> AnyView {
 
 fn place(href: &'static str, sign: &'static str, label: &'static str, count: Option<String>) -> AnyView {
     let path = use_location().pathname;
-    let current = move || {
-        path.with(|path| if href == "/" { path == "/" } else { path.starts_with(href) }).then_some("page")
-    };
+    let current =
+        move || path.with(|path| if href == "/" { path == "/" } else { path.starts_with(href) }).then_some("page");
     view! {
         <li>
             <a class="place" href=href aria-current=current>

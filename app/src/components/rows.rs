@@ -25,17 +25,17 @@ pub struct LinkedRow {
 pub fn operation_table(caption: &'static str, rows: Vec<LinkedRow>) -> AnyView {
     let rows = rows.into_iter().map(row_view).collect_view();
     view! {
-        <table class="rows">
+        <table class="rows rows--operations">
             <caption class="unseen">{caption}</caption>
             <thead>
                 <tr>
-                    <th scope="col">"State"</th>
+                    <th scope="col" class="rows__state">"State"</th>
                     <th scope="col">"Operation"</th>
-                    <th scope="col" class="number">"At stake"</th>
-                    <th scope="col">"Attempts and evidence"</th>
-                    <th scope="col">"Key protects for"</th>
-                    <th scope="col" class="number">"Age"</th>
-                    <th scope="col" class="rows__next">"First thing to do"</th>
+                    <th scope="col" class="number rows__stake">"At stake"</th>
+                    <th scope="col" class="rows__evidence">"Attempts and evidence"</th>
+                    <th scope="col" class="rows__window">"Key protects"</th>
+                    <th scope="col" class="number rows__age">"Age"</th>
+                    <th scope="col" class="rows__next">"First to do"</th>
                 </tr>
             </thead>
             <tbody>{rows}</tbody>
@@ -50,17 +50,25 @@ fn row_view(linked: LinkedRow) -> AnyView {
         let label = format!("Show what may be done about {}", row.key);
         view! { <a class="rows__select" href=href aria-label=label aria-current=is_chosen.then_some("true")></a> }
     });
+    let said = row.chips.iter().map(|chip| chip.text.as_str()).collect::<Vec<_>>().join(" · ");
     let chips = if row.chips.is_empty() {
         view! { <span class="quiet">"nothing yet"</span> }.into_any()
     } else {
         row.chips.into_iter().map(chip).collect_view().into_any()
     };
-    let no_key = (!row.key_given).then(|| view! { <span class="tag" title="No key came with it">"no key"</span> });
-    let observed = row.is_observed.then(|| view! { <span class="tag" title="Somebody else sends it">"observed"</span> });
+    let mut target = row.target;
+    target.push_str(if row.is_observed { " · observed" } else { "" });
+    target.push_str(if row.key_given { "" } else { " · came without a key" });
     let owner = row.assignee.map(|name| view! { <span class="rows__owner">{name}</span> });
     let finding = row.finding.map(|(text, count)| {
-        let more = if count > 1 { format!(" (+{})", count - 1) } else { String::new() };
-        view! { <span class="rows__finding">{text}{more}</span> }
+        let title = text.clone();
+        view! {
+            <span class="rows__finding" title=title>
+                <span aria-hidden="true">"⚠ "</span>
+                {if count == 1 { "1 finding".to_owned() } else { format!("{count} findings") }}
+                <span class="unseen">": " {text}</span>
+            </span>
+        }
     });
     view! {
         <tr class:rows__row--chosen=is_chosen class:rows__row--gone=is_gone>
@@ -71,15 +79,16 @@ fn row_view(linked: LinkedRow) -> AnyView {
             </td>
             <th scope="row" class="rows__operation">
                 <a class="rows__key" href=href title=row.key.clone()>
-                    {row.key.clone()}
+                    {elided(&row.key)}
                 </a>
-                <span class="rows__target">{row.target} " " {observed} " " {no_key}</span>
+                <span class="rows__target">{target}</span>
             </th>
             <td class="number rows__stake">{row.stake.unwrap_or_else(|| "–".into())}</td>
             <td class="rows__evidence">
-                {tally(row.tally)}
-                <span class="rows__chips">{chips}</span>
-                {finding}
+                <span class="rows__tally">{tally(row.tally)} {finding}</span>
+                <span class="rows__chips" title=said>
+                    {chips}
+                </span>
             </td>
             <td class="rows__window">{key_window(row.window)}</td>
             <td class="number rows__age">
@@ -90,6 +99,20 @@ fn row_view(linked: LinkedRow) -> AnyView {
                 {owner}
             </td>
         </tr>
+    }
+    .into_any()
+}
+
+/// A key of which the middle gives way first: its end tells most.
+fn elided(key: &str) -> AnyView {
+    let length = key.chars().count();
+    let split = key.char_indices().nth(length.saturating_sub(10)).map_or(0, |(at, _)| at);
+    let (head, tail) = key.split_at(if length > 20 { split } else { key.len() });
+    view! {
+        <span class="elided">
+            <span class="elided__head">{head.to_owned()}</span>
+            <span>{tail.to_owned()}</span>
+        </span>
     }
     .into_any()
 }

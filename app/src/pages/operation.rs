@@ -242,20 +242,21 @@ fn effects(effects: Vec<EffectView>) -> AnyView {
     .into_any()
 }
 
-/// What a destination promises, line by line.
+/// What a destination promises, line by line, and what it says nothing about.
 pub fn promise_list(promises: Vec<Promise>) -> AnyView {
-    let lines = promises
+    let (unknown, told): (Vec<_>, Vec<_>) = promises.into_iter().partition(|promise| promise.is_unknown);
+    let lines = told
         .into_iter()
-        .map(|promise| {
-            view! {
-                <div class:promise--unknown=promise.is_unknown>
-                    <dt>{promise.name}</dt>
-                    <dd>{promise.value}</dd>
-                </div>
-            }
-        })
+        .map(|promise| view! { <div><dt>{promise.name}</dt><dd>{promise.value}</dd></div> })
         .collect_view();
-    view! { <dl class="promises">{lines}</dl> }.into_any()
+    let unknown: Vec<String> = unknown.into_iter().map(|promise| promise.name.to_lowercase()).collect();
+    let unknown = (!unknown.is_empty())
+        .then(|| view! { <p class="unknown">"Unknown, so the unsafe answer counts: " {unknown.join(", ")} "."</p> });
+    view! {
+        <dl class="promises">{lines}</dl>
+        {unknown}
+    }
+    .into_any()
 }
 
 fn contract(promises: Vec<Promise>, verification: String) -> AnyView {
@@ -265,7 +266,6 @@ fn contract(promises: Vec<Promise>, verification: String) -> AnyView {
                 "What the destination promises " <span class="quiet">{verification}</span>
             </h2>
             {promise_list(promises)}
-            <p class="quiet">"What is unknown counts as the unsafe answer."</p>
         </section>
     }
     .into_any()
@@ -291,7 +291,10 @@ fn relatives(relatives: Vec<RelativeView>, aliases: Vec<String>) -> AnyView {
             }
         })
         .collect_view();
-    let names = aliases.into_iter().map(|alias| view! { <li>"also called " <span class="code">{alias}</span></li> }).collect_view();
+    let names = aliases
+        .into_iter()
+        .map(|alias| view! { <li>"also called " <span class="code">{alias}</span></li> })
+        .collect_view();
     view! {
         <section class="box" aria-labelledby="relatives-title">
             <h2 id="relatives-title" class="box__title">"Relatives"</h2>

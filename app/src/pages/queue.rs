@@ -25,7 +25,8 @@ pub fn QueuePage() -> impl IntoView {
     let live = Live::get();
     let seen: Seen = StoredValue::new(None);
     let on_page = move |change: &Change| {
-        let is_shown = seen.with_value(|seen| seen.as_ref().is_some_and(|(_, rows)| rows.iter().any(|row| row.id == change.id)));
+        let is_shown =
+            seen.with_value(|seen| seen.as_ref().is_some_and(|(_, rows)| rows.iter().any(|row| row.id == change.id)));
         change.topic == "operation" && is_shown
     };
     let refresh = live.refresh_on(on_page);
@@ -69,7 +70,10 @@ fn arrivals(live: Live, view: &QueueView) -> impl Fn() -> usize + Clone + Send +
     }
 }
 
-fn new_rows(count: impl Fn() -> usize + Clone + Send + 'static, read_anew: impl Fn() + Copy + Send + 'static) -> AnyView {
+fn new_rows(
+    count: impl Fn() -> usize + Clone + Send + 'static,
+    read_anew: impl Fn() + Copy + Send + 'static,
+) -> AnyView {
     view! {
         <div class="new" role="status" aria-live="polite">
             {move || {
@@ -129,7 +133,7 @@ fn queue(view: QueueView, pairs: &Pairs, seen: Seen, new_rows: AnyView) -> AnyVi
         let first = address("/", &without(pairs, &["after", "selected"]));
         view! { <p class="part">"This is not the first page. " <a href=first>"To the most urgent"</a></p> }
     });
-    let panel = view.chosen.map(|chosen| panel(chosen, &here));
+    let panel = view.chosen.map(|chosen| panel(chosen, &here, &view.total));
     view! {
         <div class="split">
             <section class="split__list" aria-labelledby="queue-title">
@@ -191,18 +195,19 @@ fn chips(chips: Vec<ReasonChip>, pairs: &Pairs) -> AnyView {
     view! { <ul class="filters" aria-label="Only one reason">{chips}</ul> }.into_any()
 }
 
-fn panel(panel: PanelView, here: &str) -> AnyView {
+fn panel(panel: PanelView, here: &str, total: &str) -> AnyView {
     let href = address(&format!("/operations/{}", panel.row.id), &vec![("back".into(), here.to_owned())]);
-    let position = panel.position.map_or_else(|| "not on this page".to_owned(), |position| format!("row {position}"));
+    let position =
+        panel.position.map_or_else(|| "not on this page".to_owned(), |position| format!("{position} of {total}"));
     let stake = panel.row.stake.map(|stake| format!(" · {stake}")).unwrap_or_default();
     let mut decision = panel.decision;
     let waiting = decision.awaited.take().map(awaited);
-    let primary = decision
-        .actions
-        .iter()
-        .find(|action| action.href.is_some())
-        .and_then(|action| action.href.clone().map(|href| (href, action.label.clone())));
+    // Only what is recommended gets the first button; where that cannot be pressed here, looking closer comes first.
+    let recommended = decision.actions.iter().find(|action| action.is_recommended);
+    let primary = recommended.and_then(|action| action.href.clone().map(|href| (href, action.label.clone())));
+    let opens_first = primary.is_none();
     let primary = primary.map(|(href, label)| view! { <a class="button button--first" href=href>{label}</a> });
+    let assign = format!("/operations/{}/assign", panel.row.id);
     view! {
         <aside class="split__side" aria-label="The chosen operation">
             <div class="panel__top">
@@ -214,8 +219,10 @@ fn panel(panel: PanelView, here: &str) -> AnyView {
             {known(std::mem::take(&mut decision.known))}
             {action_cards(decision)}
             <div class="panel__foot">
-                {primary} <a class="button" href=href>
+                {primary} <a class="button" class:button--first=opens_first href=href>
                     "Open"
+                </a> <a class="button panel__assign" href=assign>
+                    "Assign"
                 </a>
             </div>
         </aside>

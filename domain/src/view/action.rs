@@ -218,11 +218,6 @@ pub struct SecondForm {
     pub is_own: bool,
 }
 
-/// The last part of an operation key: what a person types to confirm.
-pub fn confirmation_text(operation_key: &str) -> &str {
-    operation_key.rsplit(':').find(|part| !part.is_empty()).unwrap_or(operation_key)
-}
-
 /// What a person typed, given back to them after a refusal.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Typed {
@@ -377,14 +372,6 @@ pub fn consequence(action: Action, verdict: Verdict) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_text_to_type_is_the_last_part_of_the_key() {
-        assert_eq!(confirmation_text("refund:ord_1042:rr_7"), "rr_7");
-        assert_eq!(confirmation_text("plain-key"), "plain-key");
-        assert_eq!(confirmation_text("ends:with:"), "with");
-        assert_eq!(confirmation_text(":"), ":");
-    }
 
     #[test]
     fn every_action_tells_its_consequence_and_a_dual_one_names_the_second_person() {

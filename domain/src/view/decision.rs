@@ -87,7 +87,9 @@ pub fn decision_view(record: &Record, ruling: &Ruling, reader: &Actor, lens: &Le
     let concerns = |ruling: &&ActionRuling| ruling.verdict != Verdict::NotOffered;
     let mut concerned: Vec<&ActionRuling> = ruling.actions.iter().filter(concerns).collect();
     // The sort is stable: within a group the order of semantics §6 stays.
-    concerned.sort_by_key(|one| (one.action != ruling.recommended, one.verdict == Verdict::Forbidden));
+    let can_be_pressed = |one: &ActionRuling| obstacle(one, reader).is_none();
+    concerned
+        .sort_by_key(|one| (one.action != ruling.recommended, one.verdict == Verdict::Forbidden, !can_be_pressed(one)));
     let not_offered = ruling.actions.iter().filter(|one| !concerns(one)).map(|one| one.action.label().into()).collect();
     DecisionView {
         row: row_name(&ruling.row),

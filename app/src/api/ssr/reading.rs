@@ -6,9 +6,10 @@ use tallystick_domain::name::{ActionKey, OperationId};
 use tallystick_domain::operation::Record;
 use tallystick_domain::permission::Permission;
 use tallystick_domain::query::{OperationQuery, QueryError, QueueQuery};
+use tallystick_domain::transition::confirmation_text;
 use tallystick_domain::view::action::{
     ActionLine, ActionPage, ActionParts, ActionsView, FormView, RefusedView, SecondForm, Standing, Typed, action_line,
-    confirmation_text, consequence, typed,
+    consequence, typed,
 };
 use tallystick_domain::view::decision::{decision_view, obstacle, row_name};
 use tallystick_domain::view::lanes::lanes;
@@ -143,7 +144,11 @@ impl Reader {
             contract: promises(&outcome.contract),
             verification: tallystick_domain::view::operation::verification_words(&outcome.contract),
             key_protection: key_protection(outcome),
-            relatives: examined.relatives.iter().map(|relative| relative_view(relative.link, &relative.operation)).collect(),
+            relatives: examined
+                .relatives
+                .iter()
+                .map(|relative| relative_view(relative.link, &relative.operation))
+                .collect(),
             aliases: examined.aliases.iter().map(|(name, source)| format!("{name} in {source}")).collect(),
             as_of: lens.moment(examined.now),
             sequence: examined.sequence.to_string(),
@@ -171,7 +176,10 @@ impl Reader {
             operation_id: head.id.to_string(),
             operation_key: head.key.to_string(),
             badge: state_badge(row.state),
-            target: target_in_words(head.tool.as_ref().map(|t| t.as_str()), head.destination.as_ref().map(|d| d.as_str())),
+            target: target_in_words(
+                head.tool.as_ref().map(|t| t.as_str()),
+                head.destination.as_ref().map(|d| d.as_str()),
+            ),
             stake: stake.into_iter().chain([class_words(row.class).to_owned()]).collect::<Vec<_>>().join(" · "),
             consequence: consequence(action, one.verdict),
             verdict: one.verdict,
@@ -180,7 +188,7 @@ impl Reader {
             obstacle: obstacle(&one, &self.actor),
             needs_reason: action.needs_reason(),
             confirm_text: matches!(one.verdict, Verdict::Confirm | Verdict::Dual)
-                .then(|| confirmation_text(head.key.as_str()).to_owned()),
+                .then(|| confirmation_text(&head.key).to_owned()),
             action_key: super::acting::fresh_key()?,
             seen_version: record.version.to_string(),
             typed: before.as_ref().map_or_else(Typed::default, |press| typed(&press.act)),
@@ -201,14 +209,12 @@ impl Reader {
 
     /// A page of the audit log.
     pub async fn actions(&self, pairs: &Pairs) -> Result<ActionsView, ApiError> {
-        let value = |name| borrowed(pairs).find(|(key, value)| *key == name && !value.is_empty()).map(|(_, value)| value);
+        let value =
+            |name| borrowed(pairs).find(|(key, value)| *key == name && !value.is_empty()).map(|(_, value)| value);
         let operation = value("operation").and_then(|id| OperationId::parse(id).ok());
         let kind = value("action").and_then(Action::parse);
-        let page = self
-            .ledger
-            .actions(&self.actor, operation.as_ref(), kind, value("after"), LOG_PAGE)
-            .await
-            .map_err(told)?;
+        let page =
+            self.ledger.actions(&self.actor, operation.as_ref(), kind, value("after"), LOG_PAGE).await.map_err(told)?;
         let names = self.names().await;
         let lens = self.lens(page.as_of, &names);
         Ok(ActionsView {
@@ -234,7 +240,9 @@ impl Reader {
         };
         let lens = self.lens(now, &names);
         let second = match &examined {
-            Some(examined) if record.status == ActionStatus::AwaitsSecondPerson => Some(self.second_form(&record, examined)?),
+            Some(examined) if record.status == ActionStatus::AwaitsSecondPerson => {
+                Some(self.second_form(&record, examined)?)
+            }
             _ => None,
         };
         let refused = match refused {
@@ -269,7 +277,7 @@ impl Reader {
             seen_version: examined.record.version.to_string(),
             complete_key: super::acting::fresh_key()?,
             decline_key: super::acting::fresh_key()?,
-            confirm_text: confirmation_text(&record.operation_key).to_owned(),
+            confirm_text: confirmation_text(&examined.record.head.key).to_owned(),
             obstacle,
             is_own,
         })
