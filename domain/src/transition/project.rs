@@ -150,8 +150,9 @@ fn attention(
     now: Timestamp,
 ) -> Option<Attention> {
     let reason = reason(record, around, outcome, key_window, now)?;
-    let safe_until = match key_window {
-        KeyWindow::Until { until, .. } if until > now && reason != Reason::AwaitsApproval => Some(until),
+    // Only an open attempt has a safe option to lose.
+    let safe_until = match (outcome.state, key_window) {
+        (State::Uncertain(_), KeyWindow::Until { until, .. }) if until > now => Some(until),
         _ => None,
     };
     Some(Attention { reason, rank: attention_rank(reason, safe_until, impact, outcome.since) })
