@@ -1,5 +1,6 @@
 //! What runs beside requests: the sweeper, and the signals that end the process. Every task has an owner that awaits it.
 
+use std::io;
 use std::time::Duration;
 
 use tallystick_ledger::Ledger;
@@ -47,22 +48,20 @@ async fn sweep(ledger: &Ledger, was_failing: bool) -> bool {
     }
 }
 
-/// Waits for ctrl-c or SIGTERM.
-pub async fn wait_for_signal() {
-    let interrupt = tokio::signal::ctrl_c();
+/// Ctrl-c or SIGTERM, listened for from this call on: one that comes while the process is still starting counts too.
+pub fn signal_to_end() -> io::Result<impl Future<Output = ()> + Send + 'static> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        match signal(SignalKind::terminate()) {
-            Ok(mut terminate) => {
-                tokio::select! {
-                    _ = interrupt => {}
-                    _ = terminate.recv() => {}
-                }
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        Ok(async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
             }
-            Err(_) => drop(interrupt.await),
-        }
+        })
     }
     #[cfg(not(unix))]
-    drop(interrupt.await);
+    Ok(async { drop(tokio::signal::ctrl_c().await) })
 }

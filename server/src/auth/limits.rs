@@ -11,7 +11,7 @@ pub const LOGIN_FAILURES: u32 = 10;
 /// How many failures one address may have within [`WINDOW`]: several people may sit behind one.
 pub const ADDRESS_FAILURES: u32 = 50;
 /// How long failures count, from the first one on.
-pub const WINDOW: Duration = Duration::from_secs(15 * 60);
+pub const WINDOW: Duration = Duration::from_mins(15);
 /// The most logins and addresses that are remembered.
 const REMEMBERED: usize = 20_000;
 

@@ -8,7 +8,7 @@ use tallystick_ledger::{Ledger, LedgerError, people};
 use super::token::{self, NoRandomness};
 
 /// How long a link is good.
-pub const GOOD_FOR: Duration = Duration::from_secs(3600);
+pub const GOOD_FOR: Duration = Duration::from_hours(1);
 
 /// A link could not be made.
 #[derive(Debug, thiserror::Error)]

@@ -78,26 +78,23 @@ async fn check_and_enter(state: &AppState, session: &Session, form: SignInForm, 
     let found = state.ledger.credentials(&form.login).await?;
     let (principal, hash) = found.map_or((None, None), |(principal, hash)| (Some(principal), hash));
     let is_right = state.passwords.matches(form.password, hash).await;
-    match principal.filter(|principal| is_right && principal.role != Role::Automation) {
-        Some(principal) => {
-            state.sign_in_limits.forget(&form.login);
-            enter(session, &principal).await
-        }
-        None => {
-            state.sign_in_limits.count_failure(&form.login, address, now);
-            tracing::warn!(client.address = address, "A sign-in failed from {address}");
-            Err(Problem::new(
-                WRONG_CREDENTIALS,
-                "Login or password is wrong. Nobody was signed in. Check both, or ask an administrator for a one-time link.",
-            ))
-        }
+    let entering = principal.filter(|principal| is_right && principal.role != Role::Automation);
+    if let Some(principal) = entering {
+        state.sign_in_limits.forget(&form.login);
+        return enter(session, &principal).await;
     }
+    state.sign_in_limits.count_failure(&form.login, address, now);
+    tracing::warn!(client.address = address, "A sign-in failed from {address}");
+    Err(Problem::new(
+        WRONG_CREDENTIALS,
+        "Login or password is wrong. Nobody was signed in. Check both, or ask an administrator for a one-time link.",
+    ))
 }
 
 fn too_many(wait: Duration) -> Problem {
     // Never in less time than is left.
     let wait = Duration::from_secs(wait.as_secs() + 1);
-    let words = span_in_words(wait.max(Duration::from_secs(60)));
+    let words = span_in_words(wait.max(Duration::from_mins(1)));
     Problem::new(
         TOO_MANY_ATTEMPTS,
         format!(

@@ -1,5 +1,7 @@
 //! Secrets that are shown once and kept as hashes: API tokens and one-time sign-in links.
 
+use std::fmt::Write as _;
+
 use sha2::{Digest, Sha256};
 
 /// What every API token begins with, so that a leaked one is recognised.
@@ -25,7 +27,11 @@ pub fn new_link_secret() -> Result<String, NoRandomness> {
 pub fn random_hex<const N: usize>() -> Result<String, NoRandomness> {
     let mut bytes = [0_u8; N];
     getrandom::fill(&mut bytes).map_err(NoRandomness)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(bytes.iter().fold(String::with_capacity(2 * N), |mut digits, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    }))
 }
 
 /// What is kept of a secret. It is long and random, so no salt or slow hash is needed.

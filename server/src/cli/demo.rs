@@ -25,17 +25,19 @@ pub struct Demo {
 }
 
 pub(super) async fn run(config: &Config) -> Result<ExitCode, CliError> {
+    let end = tasks::signal_to_end().map_err(CliError::Serve)?;
     let listener = listen(config.listen).await?;
     let address = listener.local_addr().map_err(CliError::Serve)?;
     let ledger = open(config).await?;
     if !ledger.has_people().await? {
         let now = ledger.now().await?;
-        let password = password::hash_new(&SecretString::from(DEMO_PASSWORD)).map_err(|error| CliError::BadInput(error.to_string()))?;
+        let password = password::hash_new(&SecretString::from(DEMO_PASSWORD))
+            .map_err(|error| CliError::BadInput(error.to_string()))?;
         demo::seed(&ledger, now, demo::Size::default(), &password).await?;
     }
     println!("People of the demo: noor (operator) and ida (administrator), password {DEMO_PASSWORD}");
     print_link(&sign_in_link(&ledger, &config.base_url(address)).await?);
-    serve(config, ledger, listener, tasks::wait_for_signal()).await
+    serve(config, ledger, listener, end).await
 }
 
 /// A link for the person with most to do.

@@ -29,13 +29,14 @@ pub struct Serve {
 }
 
 pub(super) async fn run(config: &Config, command: &Serve) -> Result<ExitCode, CliError> {
+    let end = tasks::signal_to_end().map_err(CliError::Serve)?;
     let listener = listen(config.listen).await?;
     let ledger = open(config).await?;
     let address = listener.local_addr().map_err(CliError::Serve)?;
     if command.first_admin && !ledger.has_people().await? {
         print_link(&make_first_admin(&ledger, &config.base_url(address)).await?);
     }
-    serve(config, ledger, listener, tasks::wait_for_signal()).await
+    serve(config, ledger, listener, end).await
 }
 
 async fn make_first_admin(ledger: &Ledger, base_url: &str) -> Result<String, CliError> {

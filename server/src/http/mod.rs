@@ -64,6 +64,7 @@ pub fn router(state: AppState) -> Router {
         .layer(PropagateRequestIdLayer::new(REQUEST_ID))
         .layer(TraceLayer::new_for_http().make_span_with(span))
         .layer(SetRequestIdLayer::new(REQUEST_ID, DrawId))
+        .layer(middleware::map_request(without_foreign_id))
         .with_state(state)
 }
 
@@ -76,9 +77,14 @@ fn span(request: &Request) -> tracing::Span {
     tracing::info_span!("http.request", id, method = %request.method(), path)
 }
 
-/// A caller's own id is not taken over: ids in our log are ours.
 #[derive(Clone, Copy)]
 struct DrawId;
+
+/// A caller's own id is not taken over: ids in our log are ours.
+async fn without_foreign_id(mut request: Request) -> Request {
+    request.headers_mut().remove(REQUEST_ID);
+    request
+}
 
 impl MakeRequestId for DrawId {
     fn make_request_id<B>(&mut self, _: &axum::http::Request<B>) -> Option<RequestId> {
@@ -118,6 +124,7 @@ async fn end_in_time(State(state): State<AppState>, request: Request, next: Next
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the shape that the layer wants")]
 fn after_panic(panic: Box<dyn Any + Send + 'static>) -> Response {
     let what = panic
         .downcast_ref::<&str>()

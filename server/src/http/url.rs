@@ -1,5 +1,7 @@
 //! Addresses: encoding of values, and where a person may be sent back to.
 
+use std::fmt::Write as _;
+
 use axum::http::Uri;
 
 /// Encodes a value for a query: everything but unreserved characters and `/`.
@@ -8,7 +10,8 @@ pub fn encode(text: &str) -> String {
     for byte in text.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => out.push(char::from(byte)),
-            _ => out.push_str(&format!("%{byte:02X}")),
+            // Writing to a string cannot fail.
+            _ => drop(write!(out, "%{byte:02X}")),
         }
     }
     out

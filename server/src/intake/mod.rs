@@ -69,10 +69,11 @@ impl Intake {
             return Ok(());
         }
         match line.content {
-            // A batch is a run of consecutive lines: the ledger counts their numbers.
-            Ok(content) if content.iter().all(u8::is_ascii_whitespace) => self.flush().await,
             Ok(content) => {
-                self.total.lines += 1;
+                // The ledger passes over blank lines; they only keep the numbers right.
+                if !content.iter().all(u8::is_ascii_whitespace) {
+                    self.total.lines += 1;
+                }
                 self.add(line.number, content).await
             }
             Err(too_long) => {
@@ -93,7 +94,9 @@ impl Intake {
     }
 
     async fn add(&mut self, number: u64, content: Vec<u8>) -> Result<(), LedgerError> {
+        // Found before it is handed over: what stands after it must not be in the same transaction.
         if self.on_bad == OnBadLine::Stop
+            && !content.iter().all(u8::is_ascii_whitespace)
             && let Err(error) = Line::parse(&content, &self.source)
         {
             self.flush().await?;
@@ -107,19 +110,10 @@ impl Intake {
         }
         self.batch_bytes += content.len();
         self.batch.push(content);
-        if self.batch.len() >= self.batch_lines() || self.batch_bytes >= BATCH_BYTES {
+        if self.batch.len() >= BATCH_LINES || self.batch_bytes >= BATCH_BYTES {
             self.flush().await?;
         }
         Ok(())
-    }
-
-    /// Where a bad line stops everything, nothing after it may stand in the same transaction. Almost all bad lines are
-    /// found before (`add`); the few that only the ledger can find must be alone in theirs.
-    const fn batch_lines(&self) -> usize {
-        match self.on_bad {
-            OnBadLine::GoOn => BATCH_LINES,
-            OnBadLine::Stop => 1,
-        }
     }
 
     async fn flush(&mut self) -> Result<(), LedgerError> {

@@ -31,7 +31,7 @@ use crate::state::AppState;
 pub struct ActionRequest {
     /// The action's name.
     action: String,
-    /// Why; needed for all but look_up and assign.
+    /// Why; needed for all but `look_up` and `assign`.
     reason: Option<String>,
     /// What was typed to confirm, where the decision asks for it.
     confirmation: Option<String>,

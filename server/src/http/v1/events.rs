@@ -84,6 +84,8 @@ pub async fn take(
     body: Body,
 ) -> Answer<Response> {
     let (source, on_bad) = read_query(pairs)?;
+    // Who may not report is told before the body is read.
+    state.ledger.import_lines(&actor, &source, 1, &[]).await?;
     let mut intake = Intake::new(state.ledger.clone(), actor, source, on_bad);
     let read = read_all(&state, &mut intake, body).await;
     let so_far = EventsReport::from(intake.total());

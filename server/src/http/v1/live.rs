@@ -30,7 +30,7 @@ const PIECE: u32 = 200;
 /// A comment that keeps proxies from closing a quiet stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// A stream ends now and then; the browser comes back with its last number, and who it is gets checked again.
-const LONGEST: Duration = Duration::from_secs(15 * 60);
+const LONGEST: Duration = Duration::from_mins(15);
 
 /// The data of a `change` event.
 #[derive(Debug, Serialize, ToSchema)]
