@@ -13,12 +13,10 @@ use crate::server::build_binary;
 /// Tells a bench which PostgreSQL to measure; unlike the tests' it is durable.
 const URL_VARIABLE: &str = "TALLYSTICK_BENCH_POSTGRES";
 
-/// Runs one bench, or all; `arguments` go to the programs as they are (`--rows 10000,1000000`).
-pub fn bench(name: Option<&str>, arguments: &[String]) -> Result<()> {
-    let benches = match name {
-        Some(name) => vec![name.to_owned()],
-        None => all_benches(),
-    };
+/// Runs one bench, or all when the first word is not a name; the other words go to the programs as they are.
+pub fn bench(words: &[String]) -> Result<()> {
+    let (name, arguments) = name_and_arguments(words);
+    let benches = name.map_or_else(all_benches, |name| vec![name.to_owned()]);
     if benches.is_empty() {
         bail!("there are no benches in server/benches");
     }
@@ -37,6 +35,13 @@ pub fn bench(name: Option<&str>, arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
+fn name_and_arguments(words: &[String]) -> (Option<&str>, &[String]) {
+    match words.split_first() {
+        Some((first, rest)) if !first.starts_with('-') => (Some(first), rest),
+        _ => (None, words),
+    }
+}
+
 fn all_benches() -> Vec<String> {
     let folder = layout::root().join("server/benches");
     let mut names: Vec<String> = fs::read_dir(folder)
@@ -49,4 +54,19 @@ fn all_benches() -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_is_a_name_unless_it_is_an_option() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let given = words("foundation --rows 10000");
+        assert_eq!(name_and_arguments(&given), (Some("foundation"), &words("--rows 10000")[..]));
+        let given = words("--rows 10000");
+        assert_eq!(name_and_arguments(&given), (None, &given[..]));
+        assert_eq!(name_and_arguments(&[]), (None, &[][..]));
+    }
 }

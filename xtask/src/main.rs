@@ -54,14 +54,11 @@ enum Task {
         /// Only these steps, by the names in its closing table
         steps: Vec<String>,
     },
-    /// Measure an optimised build; further arguments go to the benches
+    /// Measure an optimised build: `bench [NAME] [ARGUMENT…]`, for instance `bench foundation --rows 10000,1000000`
     Bench {
-        /// One bench of server/benches; without it all of them
-        #[arg(long)]
-        name: Option<String>,
-        /// For the benches, after `--`: for instance `-- --rows 10000,1000000`
-        #[arg(last = true)]
-        arguments: Vec<String>,
+        /// One bench of server/benches (without it all of them), then arguments for the programs
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "NAME] [ARGUMENT")]
+        words: Vec<String>,
     },
     /// Repeat the randomised tests with many more cases until time is up or one fails
     Soak {
@@ -96,7 +93,7 @@ fn carry_out(task: &Task) -> Result<()> {
         Task::Dev(options) => dev::dev(options),
         Task::Test { rings } => test::test(rings),
         Task::Ci { steps } => ci::ci(steps),
-        Task::Bench { name, arguments } => bench::bench(name.as_deref(), arguments),
+        Task::Bench { words } => bench::bench(words),
         Task::Soak { minutes, cases } => soak::soak(*minutes, *cases),
         Task::Wasm => BrowserPart::ensure()?.check_limit(),
         Task::Postgres => postgres::keep_running(),
