@@ -71,24 +71,45 @@ fn is_everyday(action: &ActionView) -> bool {
         && matches!(action.name.as_str(), "assign" | "comment" | "escalate")
 }
 
-/// Forbidden actions stay, with their reasons, below the others.
-fn cards(actions: Vec<ActionView>, class: &'static str, shows_forbidden: bool) -> AnyView {
-    let (forbidden, open): (Vec<_>, Vec<_>) = actions
-        .into_iter()
-        .filter(|action| !is_everyday(action))
-        .partition(|action| action.verdict == Verdict::Forbidden && !action.is_recommended);
-    let count = forbidden.len();
-    let forbidden = (count > 0).then(|| {
-        view! {
-            <details class="forbidden" open=shows_forbidden>
-                <summary>{format!("{count} forbidden now, and why")}</summary>
-                <ul class=class>{forbidden.into_iter().map(card).collect_view()}</ul>
-            </details>
-        }
-    });
+/// What can be pressed as cards; below it, in lines, what cannot be, with the reason.
+fn cards(actions: Vec<ActionView>, class: &'static str, is_whole: bool) -> AnyView {
+    let actions = actions.into_iter().filter(|action| !is_everyday(action));
+    let (main, others): (Vec<_>, Vec<_>) = actions.partition(|action| action.is_recommended || action.href.is_some());
+    let (forbidden, unreachable): (Vec<_>, Vec<_>) =
+        others.into_iter().partition(|action| matches!(action.verdict, Verdict::Forbidden | Verdict::NotOffered));
     view! {
-        <ul class=class>{open.into_iter().map(card).collect_view()}</ul>
-        {forbidden}
+        <ul class=class>{main.into_iter().map(card).collect_view()}</ul>
+        {lines("Allowed by the rules, but not from here", unreachable, is_whole)}
+        {lines("Forbidden now", forbidden, is_whole)}
+    }
+    .into_any()
+}
+
+fn lines(title: &'static str, actions: Vec<ActionView>, is_open: bool) -> AnyView {
+    if actions.is_empty() {
+        return ().into_any();
+    }
+    let summary = format!("{title} ({})", actions.len());
+    view! {
+        <details class="barred" open=is_open>
+            <summary>{summary}</summary>
+            <ul>{actions.into_iter().map(line).collect_view()}</ul>
+        </details>
+    }
+    .into_any()
+}
+
+fn line(action: ActionView) -> AnyView {
+    let badge = (action.verdict != Verdict::Forbidden).then(|| verdict_badge(action.verdict));
+    let why = action.obstacle.unwrap_or(action.reason);
+    view! {
+        <li class="barred__line" title=action.grounds.join(" · ")>
+            <span class="barred__name" aria-disabled="true">
+                {action.label}
+            </span>
+            {badge}
+            <span class="barred__why">{why}</span>
+        </li>
     }
     .into_any()
 }

@@ -81,12 +81,12 @@ fn operation(mut view: OperationView, back: Option<String>) -> AnyView {
                     </section>
                     {arguments(view.arguments)}
                 </div>
+                <section class="box columns__first" aria-labelledby="decision-title">
+                    <h2 id="decision-title" class="box__title">"What may be done now"</h2>
+                    {knowledge}
+                    {decision(view.decision)}
+                </section>
                 <div class="columns__side">
-                    <section class="box" aria-labelledby="decision-title">
-                        <h2 id="decision-title" class="box__title">"What may be done now"</h2>
-                        {knowledge}
-                        {decision(view.decision)}
-                    </section>
                     {effects(view.effects)}
                     {contract(view.contract, view.verification)}
                     {relatives(view.relatives, view.aliases)}

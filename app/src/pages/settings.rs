@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use leptos::server_fn::ServerFn;
 use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
+use leptos_router::params::ParamsMap;
 use tallystick_domain::view::workspace::{PermissionView, PersonView, SettingsView, SourceView};
 
 use crate::api::workspace::{SetZone, get_settings};
@@ -18,11 +19,7 @@ pub fn SettingsPage() -> impl IntoView {
     let query = use_query_map();
     let refresh = Live::get().refresh_on(|change| change.topic == "settings");
     let data = Resource::new(move || refresh.get(), |_| get_settings());
-    let saved = move || {
-        query
-            .with(|query| query.get_str("saved").is_some())
-            .then(|| banner("good", "Saved".into(), "Times are shown in the new zone from now on.".into()))
-    };
+    let saved = move || query.with(said);
     view! {
         <Title text="Settings · Tallystick" />
         <section class="page page--narrow" aria-labelledby="settings-title">
@@ -44,6 +41,19 @@ pub fn SettingsPage() -> impl IntoView {
     .into_any()
 }
 
+/// What came of the last form.
+fn said(query: &ParamsMap) -> Option<AnyView> {
+    if query.get_str("saved").is_some() {
+        return Some(banner("good", "Saved".into(), "Times are shown in this zone from now on.".into()));
+    }
+    let text = match query.get_str("problem")? {
+        "zone" => "That is not a zone of the IANA database, such as Europe/Berlin. Choose one from the list.",
+        "stale" => "Somebody else changed the settings since you opened this page. Look at them, then save again.",
+        _ => return None,
+    };
+    Some(banner("bad", "Not saved".into(), text.into()))
+}
+
 fn settings(view: SettingsView) -> AnyView {
     let role = view.role.clone();
     view! {
@@ -55,7 +65,13 @@ fn settings(view: SettingsView) -> AnyView {
     .into_any()
 }
 
-fn zone(zone: String, version: String, zones: Vec<String>, may: bool, as_of: tallystick_domain::view::Moment) -> AnyView {
+fn zone(
+    zone: String,
+    version: String,
+    zones: Vec<String>,
+    may: bool,
+    as_of: tallystick_domain::view::Moment,
+) -> AnyView {
     let options = zones.into_iter().map(|name| view! { <option value=name></option> }).collect_view();
     let why = (!may).then(|| view! { <p class="quiet">"Only an administrator changes it."</p> });
     view! {

@@ -59,11 +59,19 @@ pub fn row_view(head: &Head, row: &Projection, lens: &Lens<'_>) -> RowView {
         tally: tally(row),
         chips: row.chips.iter().map(|chip| ChipView { text: chip.text.clone(), strength: chip.strength }).collect(),
         window: key_window(row.key_window, lens),
-        age: lens.age(row.since),
+        age: short_span(&lens.age(row.since)),
         since: lens.moment(row.since),
         recommended: row.recommended.label().into(),
         assignee: row.assignee.as_ref().map(|id| lens.name(id)),
         finding: row.findings.first().map(|finding| (finding.text.clone(), count)),
+    }
+}
+
+/// `22 h 41 min` as a column has it: `22 h 41`.
+fn short_span(words: &str) -> String {
+    match words.strip_suffix(" min") {
+        Some(rest) if rest.contains(" h ") => rest.to_owned(),
+        Some(_) | None => words.to_owned(),
     }
 }
 
@@ -170,6 +178,13 @@ mod tests {
         assert_eq!(capped(1_000), "999+");
         assert_eq!(capped_sum([21, 9, 6]), "36");
         assert_eq!(capped_sum([1_000, 5]), "1004+");
+    }
+
+    #[test]
+    fn a_column_of_ages_drops_the_unit_that_the_hours_imply() {
+        assert_eq!(short_span("22 h 41 min"), "22 h 41");
+        assert_eq!(short_span("41 min"), "41 min");
+        assert_eq!(short_span("6 d 21 h"), "6 d 21 h");
     }
 
     #[test]

@@ -153,13 +153,13 @@ const fn mark_title(mark: Mark) -> &'static str {
 
 const fn outcome_words(outcome: ReportedOutcome) -> &'static str {
     match outcome {
-        ReportedOutcome::Ok => "its source says it worked",
-        ReportedOutcome::Rejected => "its source says the destination refused",
-        ReportedOutcome::Error => "its source says something failed",
-        ReportedOutcome::Timeout => "its source says no answer came in time",
-        ReportedOutcome::ConnLost => "its source says the connection broke",
-        ReportedOutcome::Throttled => "its source says a limiter refused",
-        ReportedOutcome::Abandoned => "its source says the sender died",
+        ReportedOutcome::Ok => "reported as ok",
+        ReportedOutcome::Rejected => "reported as rejected",
+        ReportedOutcome::Error => "reported as an error",
+        ReportedOutcome::Timeout => "reported as a timeout",
+        ReportedOutcome::ConnLost => "reported as a lost connection",
+        ReportedOutcome::Throttled => "reported as throttled",
+        ReportedOutcome::Abandoned => "reported as abandoned",
     }
 }
 
@@ -179,22 +179,29 @@ fn attempt_item(attempt: &JudgedAttempt, is_inherited: bool, lens: &Lens<'_>) ->
     );
     notes.extend(attempt.worker.as_ref().map(|worker| format!("worker {worker}")));
     notes.extend(attempt.dest_key.as_ref().map(|key| format!("key sent {key}")));
-    notes.extend(attempt.closed.as_ref().map(|closure| match &closure.receipt {
-        Some(receipt) => format!("closed by {} with receipt {receipt}", closure.rule),
-        None => format!("closed by {}", closure.rule),
-    }));
+    notes.extend(attempt.closed.as_ref().map(|closure| format!("closed by {}", closure.rule)));
     notes.extend(attempt.replayed.then(|| "a replayed, stored answer".to_owned()));
     notes.extend(attempt.reported_by.as_ref().map(|by| format!("reported by {by}")));
     notes.extend(attempt.overlaps.then(|| "began before the one before it had ended".to_owned()));
     notes.extend(attempt.is_possible_send.then(|| "only a claim is known: a possible send".to_owned()));
-    let mut text = attempt.judgement.text.clone();
-    if let Some(outcome) = attempt.reported {
-        text = format!("{text} ({})", outcome_words(outcome));
-    }
+    notes.extend(attempt.reported.map(|outcome| outcome_words(outcome).to_owned()));
+    let text = attempt_text(attempt);
     let title = format!("{prefix} {} · {}", attempt.number, mark_title(mark));
     let mut item = Item::new(lens, at, Sign::Attempt(mark), title).saying(text).noting(notes);
     item.strength = Some(attempt.judgement.strength);
     Dated { at, signature: Some(signature), item }
+}
+
+/// What its own answer proves; where something else closed it, that comes first.
+fn attempt_text(attempt: &JudgedAttempt) -> String {
+    let own = &attempt.judgement.text;
+    let Some(closure) = attempt.closed.as_ref().filter(|closure| closure.rule != "K1") else {
+        return own.clone();
+    };
+    match &closure.receipt {
+        Some(receipt) => format!("receipt {receipt} is credited to it; by itself: {own}"),
+        None => format!("settled by another fact; by itself: {own}"),
+    }
 }
 
 fn fact_item(

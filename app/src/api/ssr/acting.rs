@@ -104,8 +104,7 @@ impl Reader {
     pub async fn complete(&self, awaited: &str, key: &str, seen: &str, confirmation: String) -> Result<(), ApiError> {
         let (awaited, key) = (action_key(awaited)?, action_key(key)?);
         let seen = version_of(seen)?;
-        let answer =
-            self.ledger.complete_action(&self.actor, &awaited, &key, seen, given(&confirmation)).await;
+        let answer = self.ledger.complete_action(&self.actor, &awaited, &key, seen, given(&confirmation)).await;
         lead_back(&awaited, &key, answer)
     }
 
@@ -121,12 +120,16 @@ impl Reader {
     /// Sets the workspace zone and leads back to the settings.
     pub async fn set_zone(&self, zone: &str, seen: &str) -> Result<(), ApiError> {
         let Some(known) = parse_zone(zone) else {
-            let problem = "is not a zone of the IANA database; choose one from the list".to_owned();
-            let answer = refused(&Refusal::BadField { field: "zone".into(), problem });
-            set_status(&answer);
-            return Err(answer);
+            leptos_axum::redirect("/settings?problem=zone");
+            return Ok(());
         };
-        self.ledger.set_zone(&self.actor, known.name(), version_of(seen)?).await.map_err(told)?;
+        match self.ledger.set_zone(&self.actor, known.name(), version_of(seen)?).await {
+            Err(LedgerError::Refused(Refusal::StaleVersion { .. })) => {
+                leptos_axum::redirect("/settings?problem=stale");
+                return Ok(());
+            }
+            answer => answer.map_err(told)?,
+        };
         leptos_axum::redirect("/settings?saved=1");
         Ok(())
     }
@@ -176,7 +179,8 @@ fn given(text: &str) -> Option<String> {
 }
 
 fn input_of(action: Action, fields: &Fields) -> Result<ActionInput, ApiError> {
-    let receipt = || given(&fields.receipt).map(Receipt::parse).transpose().map_err(|error| bad_value("receipt", &error));
+    let receipt =
+        || given(&fields.receipt).map(Receipt::parse).transpose().map_err(|error| bad_value("receipt", &error));
     Ok(match action {
         Action::MarkSucceeded => {
             ActionInput::MarkSucceeded { receipt: receipt()?, reference: given(&fields.reference) }
@@ -255,7 +259,11 @@ mod tests {
         };
         for &action in Action::ALL {
             let input = input_of(action, &fields());
-            assert_eq!(input.as_ref().ok().map(ActionInput::action), action.is_carried_out().then_some(action), "{action}");
+            assert_eq!(
+                input.as_ref().ok().map(ActionInput::action),
+                action.is_carried_out().then_some(action),
+                "{action}"
+            );
         }
     }
 }

@@ -7,7 +7,9 @@ mod zone;
 
 use std::collections::BTreeMap;
 
-use axum::http::StatusCode;
+use axum::http::header::ACCEPT;
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode};
 use leptos::prelude::*;
 use leptos_axum::ResponseOptions;
 use tallystick_domain::name::NameError;
@@ -116,7 +118,18 @@ fn not_found(what: &str) -> ApiError {
     answer
 }
 
+/// A form that a browser navigates with must keep its redirect: back to the form, which then says that it failed.
+fn is_form() -> bool {
+    use_context::<Parts>().is_some_and(|parts| {
+        let wants_page = |value: &HeaderValue| value.to_str().is_ok_and(|kinds| kinds.contains("text/html"));
+        parts.uri.path().starts_with("/ui/") && parts.headers.get(ACCEPT).is_some_and(wants_page)
+    })
+}
+
 fn set_status(error: &ApiError) {
+    if is_form() {
+        return;
+    }
     if let (Some(response), Ok(status)) = (use_context::<ResponseOptions>(), StatusCode::from_u16(error.status())) {
         response.set_status(status);
     }
