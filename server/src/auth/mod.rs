@@ -21,7 +21,7 @@ use tallystick_domain::permission::Actor;
 use tower_sessions::Session;
 
 use crate::http::notice::Notice;
-use crate::http::problem::{INVALID_TOKEN, NOT_SIGNED_IN, Problem};
+use crate::http::problem::{INVALID_TOKEN, NOT_SIGNED_IN, Problem, STORE_UNAVAILABLE};
 use crate::http::url;
 use crate::state::AppState;
 
@@ -72,9 +72,7 @@ async fn actor_of(state: &AppState, session: &Session, headers: &HeaderMap) -> R
     if let Some(token) = headers.get(AUTHORIZATION) {
         return holder_of(state, token).await.map(Some);
     }
-    let Ok(Some(id)) = session.get::<PrincipalId>(SESSION_PRINCIPAL).await.inspect_err(log_session_failure) else {
-        return Ok(None);
-    };
+    let Some(id) = session.get::<PrincipalId>(SESSION_PRINCIPAL).await.map_err(unreadable)? else { return Ok(None) };
     let principal = state.ledger.principal(&id).await?;
     Ok(principal.map(|principal| principal.actor()))
 }
@@ -94,8 +92,16 @@ async fn holder_of(state: &AppState, header: &HeaderValue) -> Result<Actor, Prob
     })
 }
 
-fn log_session_failure(error: &tower_sessions::session::Error) {
+/// Not the same as being signed out: a person who signs in again would only meet it again.
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
+fn unreadable(error: tower_sessions::session::Error) -> Problem {
     tracing::error!(%error, "A session could not be read: {error}");
+    Problem::new(
+        STORE_UNAVAILABLE,
+        "Your session could not be read, because the store is not available. Nothing was done. Try again in a moment; \
+         you are still signed in.",
+    )
+    .retry_after(5)
 }
 
 fn is_open(path: &str) -> bool {

@@ -170,9 +170,5 @@ fn spent_link() -> Response {
 
 fn refused_page(problem: &Problem, next: Option<&str>) -> Response {
     let back = super::sign_in_address(&next.and_then(url::local_path).unwrap_or_else(|| "/".to_owned()));
-    let mut notice = Notice::new(problem.kind().status, problem.kind().title, problem.detail()).link(back, "Try again");
-    if let Some(seconds) = problem.retry_after_s() {
-        notice = notice.retry_after(seconds);
-    }
-    notice.into_response()
+    Notice::about(problem).link(back, "Try again").into_response()
 }

@@ -32,6 +32,7 @@ use tower_sessions::{Expiry, SessionManagerLayer};
 use crate::auth;
 use crate::auth::session_store::LedgerSessions;
 use crate::state::AppState;
+use notice::Notice;
 use problem::{INTERNAL, Problem, TIMED_OUT};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -47,6 +48,7 @@ pub fn router(state: AppState) -> Router {
     let swift = pages::mount(swift, &state)
         .fallback(nothing_here)
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(middleware::from_fn_with_state(state.clone(), limit_body))
         .layer(middleware::from_fn_with_state(state.clone(), end_in_time));
     // Streams have their own limits instead of a deadline.
     let slow = Router::new().nest("/api/v1", v1::streams());
@@ -58,6 +60,7 @@ pub fn router(state: AppState) -> Router {
         .merge(assets::router())
         .layer(CsrfLayer::new().with_rejection_response(from_another_site))
         .layer(CatchPanicLayer::custom(after_panic))
+        .layer(middleware::from_fn(show_people_a_page))
         .layer(CompressionLayer::new())
         .layer(middleware::from_fn_with_state(state.clone(), security::guard))
         .layer(middleware::from_fn_with_state(state.clone(), metrics::count))
@@ -107,6 +110,28 @@ fn sessions(state: &AppState) -> SessionManagerLayer<LedgerSessions> {
         .with_expiry(Expiry::OnInactivity(time::Duration::seconds(seconds)))
 }
 
+/// A problem that a person meets with a browser becomes a page that says the same. Programs, and everybody under `/api/`,
+/// get the document.
+async fn show_people_a_page(request: Request, next: Next) -> Response {
+    let is_for_people = auth::wants_html(request.headers()) && !request.uri().path().starts_with("/api/");
+    let response = next.run(request).await;
+    let problem = response.extensions().get::<Problem>().filter(|_| is_for_people);
+    problem.map(|problem| Notice::about(problem).link("/", "To the queue").into_response()).unwrap_or(response)
+}
+
+/// A page's body, or a form's, is never longer than this; the calls of the API have limits of their own.
+async fn limit_body(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    let limit = state.config.limits.body_bytes;
+    if request.uri().path().starts_with("/api/") {
+        return next.run(request).await;
+    }
+    let (parts, body) = request.into_parts();
+    match body::read_limited(&parts.headers, body, limit).await {
+        Ok(bytes) => next.run(Request::from_parts(parts, bytes.into())).await,
+        Err(problem) => problem.into_response(),
+    }
+}
+
 /// A request that takes too long is answered. What it began is not taken back: a commit that is under way completes.
 async fn end_in_time(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let limit = Duration::from_secs(state.config.limits.request_s);
@@ -148,14 +173,8 @@ fn from_another_site(error: ProtectionError) -> Response {
     .into_response()
 }
 
-async fn nothing_here(request: Request) -> Response {
-    let path = request.uri().path();
-    if auth::wants_html(request.headers()) && !path.starts_with("/api/") {
-        return notice::Notice::new(404, "There is nothing here", format!("There is nothing at {path}."))
-            .link("/", "To the queue")
-            .into_response();
-    }
-    Problem::not_found(path).into_response()
+async fn nothing_here(request: Request) -> Problem {
+    Problem::not_found(request.uri().path())
 }
 
 async fn method_not_allowed(request: Request) -> Problem {

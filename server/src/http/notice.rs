@@ -8,6 +8,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 
 use super::assets;
+use super::problem::Problem;
 
 /// One message as a page.
 #[derive(Debug, Clone)]
@@ -25,17 +26,17 @@ impl Notice {
         Self { status, title: title.into(), text: text.into(), links: Vec::new(), retry_after_s: None }
     }
 
+    /// What a problem document says.
+    pub fn about(problem: &Problem) -> Self {
+        let mut notice = Self::new(problem.kind().status, problem.kind().title, problem.detail());
+        notice.retry_after_s = problem.retry_after_s();
+        notice
+    }
+
     /// Adds a way on.
     #[must_use]
     pub fn link(mut self, address: impl Into<String>, label: impl Into<String>) -> Self {
         self.links.push((address.into(), label.into()));
-        self
-    }
-
-    /// Says when to try again.
-    #[must_use]
-    pub const fn retry_after(mut self, seconds: u64) -> Self {
-        self.retry_after_s = Some(seconds);
         self
     }
 

@@ -124,6 +124,42 @@ fn a_database_in_a_folder_that_is_not_there_is_said() {
 }
 
 #[test]
+fn a_read_only_record_takes_nothing_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(run(folder.path(), &["migrate"]).status.code(), Some(0));
+    std::fs::write(folder.path().join("events.ndjson"), line(1)).unwrap();
+    let output = run(folder.path(), &["import", "events.ndjson", "--db", "sqlite:tally.db?mode=ro"]);
+    assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
+    let said = errors(&output);
+    assert!(said.contains("nothing was done") && said.contains("read-only"), "{said}");
+    assert_eq!(printed(&run(folder.path(), &["export"])), "");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_full_disk_ends_an_import_and_what_was_recorded_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(run(folder.path(), &["migrate"]).status.code(), Some(0));
+    let text: String = (0..20_000).map(line).collect();
+    std::fs::write(folder.path().join("events.ndjson"), text).unwrap();
+    // No file may grow beyond 4 MiB, as if the disk ended there; the signal is ignored, so that writing fails instead.
+    let script = "trap '' XFSZ; ulimit -f 4096; exec \"$0\" import events.ndjson";
+    let output = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_tallystick")])
+        .current_dir(folder.path())
+        .env("TALLYSTICK_DB", "sqlite:tally.db")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
+    assert!(errors(&output).contains("nothing was done"), "{}", errors(&output));
+    let verified = run(folder.path(), &["verify"]);
+    assert_eq!(verified.status.code(), Some(0), "{}", printed(&verified));
+    let again = run(folder.path(), &["import", "events.ndjson"]);
+    assert!(printed(&again).starts_with("20000 lines: "), "{}{}", printed(&again), errors(&again));
+    assert_eq!(printed(&run(folder.path(), &["export"])).lines().count(), 20_000);
+}
+
+#[test]
 fn a_file_is_imported_with_a_summary_and_bad_lines_do_not_fail_it_unless_strict() {
     let folder = tempfile::tempdir().unwrap();
     let text = format!("{}nonsense\n{}", line(1), line(2));

@@ -97,6 +97,58 @@ async fn health_is_open_and_figures_are_not() {
 }
 
 #[tokio::test]
+async fn people_get_a_page_where_programs_get_a_problem() {
+    let app = App::start().await;
+    let person = app.client(Role::Viewer).with("accept", "text/html");
+    let missing = person.get("/nowhere").await;
+    assert_eq!((missing.status, missing.header("content-type")), (404, Some("text/html; charset=utf-8")));
+    assert!(missing.header("content-security-policy").is_some_and(|policy| policy.contains("nonce")));
+    app.client(Role::Viewer).get("/nowhere").await.assert_problem(404, "not-found");
+    let foreign = person.with("sec-fetch-site", "cross-site").post_form("/sign-out", &[]).await;
+    assert_eq!(foreign.status, 403);
+    assert!(
+        foreign.text().starts_with("<!DOCTYPE html>") && foreign.text().contains("Nothing was done"),
+        "{}",
+        foreign.text()
+    );
+    person.get("/api/v1/nowhere").await.assert_problem(404, "not-found");
+}
+
+#[tokio::test]
+async fn a_form_of_3_mib_is_refused() {
+    let app = App::start().await;
+    let reason = "x".repeat(3 << 20);
+    let program = app.client(Role::Operator);
+    program.post_form("/ui/submit_action", &[("reason", &reason)]).await.assert_problem(413, "too-large");
+    let person = program.with("accept", "text/html").post_form("/ui/submit_action", &[("reason", &reason)]).await;
+    assert_eq!(person.status, 413);
+    assert!(person.text().contains("Nothing was done"), "{}", person.text());
+}
+
+#[tokio::test]
+async fn a_store_that_is_gone_is_said_everywhere_and_nobody_is_signed_out_by_it() {
+    let app = App::start().await;
+    let signed_in =
+        app.anonymous().post_form("/sign-in", &[("login", "operator"), ("password", crate::support::PASSWORD)]).await;
+    let browser = app.anonymous().with("cookie", signed_in.cookie().unwrap()).with("accept", "text/html");
+    app.ledger.close().await;
+    let answer = app.client(Role::Operator).get("/api/v1/operations").await;
+    answer.assert_problem(503, "store-unavailable");
+    assert!(answer.header("retry-after").is_some());
+    let page = browser.get("/").await;
+    assert_eq!(page.status, 503);
+    assert!(page.text().contains("Nothing was done") && page.text().contains("still signed in"), "{}", page.text());
+    let sign_in = app
+        .anonymous()
+        .with("accept", "text/html")
+        .post_form("/sign-in", &[("login", "operator"), ("password", "p")])
+        .await;
+    assert_eq!(sign_in.status, 503);
+    app.anonymous().get("/readyz").await.assert_problem(503, "store-unavailable");
+    assert_eq!(app.anonymous().get("/healthz").await.status, 200, "the process itself lives");
+}
+
+#[tokio::test]
 async fn pages_are_compressed_for_browsers_that_take_it() {
     let app = App::start().await;
     let client = app.client(Role::Viewer).with("accept", "text/html");
