@@ -48,24 +48,24 @@ macro_rules! listed {
 const BY_KEY: &str = concat!(listed!(), " AND a.action_key = $2");
 // A press that completed another act is seen on that act; a press that was refused is seen by itself.
 /// Index: `action_newest`.
-const NEWEST: &str = concat!(
+pub(super) const NEWEST: &str = concat!(
     listed!(),
     " AND (a.completes IS NULL OR a.status = 'refused') AND a.action_id < $2 ORDER BY a.action_id DESC LIMIT $3"
 );
 /// Index: `action_by_operation`.
-const OF_OPERATION: &str = concat!(
+pub(super) const OF_OPERATION: &str = concat!(
     listed!(),
     " AND (a.completes IS NULL OR a.status = 'refused') AND a.action_id < $2 AND a.op_id = $4
       ORDER BY a.action_id DESC LIMIT $3"
 );
 /// Index: `action_by_kind`.
-const OF_KIND: &str = concat!(
+pub(super) const OF_KIND: &str = concat!(
     listed!(),
     " AND (a.completes IS NULL OR a.status = 'refused') AND a.action_id < $2 AND a.action = $4
       ORDER BY a.action_id DESC LIMIT $3"
 );
 /// Index: `action_by_operation`.
-const OF_OPERATION_AND_KIND: &str = concat!(
+pub(super) const OF_OPERATION_AND_KIND: &str = concat!(
     listed!(),
     " AND (a.completes IS NULL OR a.status = 'refused') AND a.action_id < $2 AND a.op_id = $4 AND a.action = $5
       ORDER BY a.action_id DESC LIMIT $3"

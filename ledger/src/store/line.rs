@@ -50,25 +50,25 @@ static ARGUMENT: Table = Table {
 };
 
 /// Index: primary key of `source_line`.
-const KNOWN_LINES: &str = "SELECT line_hash FROM source_line
+pub(super) const KNOWN_LINES: &str = "SELECT line_hash FROM source_line
      WHERE workspace_id = $1 AND source = $2 AND line_hash IN ({keys})";
 /// Index: primary key of `operation_name`.
-const IDS_BY_NAME: &str = "SELECT name, op_id FROM operation_name
+pub(super) const IDS_BY_NAME: &str = "SELECT name, op_id FROM operation_name
      WHERE workspace_id = $1 AND source = $2 AND name IN ({keys})";
 /// Index: `name_by_operation`.
-const NAMES_OF: &str = "SELECT source, name FROM operation_name
+pub(super) const NAMES_OF: &str = "SELECT source, name FROM operation_name
      WHERE workspace_id = $1 AND op_id = $2 ORDER BY first_at, source, name LIMIT 50";
 /// Index: primary key of `key_use`.
-const KEY_USES: &str = "SELECT destination_key, op_id, destination FROM key_use
+pub(super) const KEY_USES: &str = "SELECT destination_key, op_id, destination FROM key_use
      WHERE workspace_id = $1 AND destination_key IN ({keys}) ORDER BY destination_key, op_id";
 /// Index: `line_by_link_key`.
-const LINKED_LINES: &str = "SELECT link_key, source, bytes FROM source_line
-     WHERE workspace_id = $1 AND link_key IN ({keys}) ORDER BY link_key, source, line_hash";
+pub(super) const LINKED_LINES: &str = "SELECT link_key, source, bytes FROM source_line
+     WHERE workspace_id = $1 AND link_key IN ({keys})";
 /// Index: primary key of argument.
-const FIRST_ARGUMENTS: &str = "SELECT bytes FROM argument
+pub(super) const FIRST_ARGUMENTS: &str = "SELECT bytes FROM argument
      WHERE workspace_id = $1 AND op_id = $2 AND args_version = 1 AND size_bytes <= $3";
 /// Index: primary key of `operation_source`.
-const IDS_OF_SOURCE: &str = "SELECT op_id FROM operation_source
+pub(super) const IDS_OF_SOURCE: &str = "SELECT op_id FROM operation_source
      WHERE workspace_id = $1 AND source = $2 AND op_id > $3 ORDER BY op_id LIMIT $4";
 
 /// A line to be kept.
@@ -138,15 +138,13 @@ impl Tx {
     /// Deliveries that name one of these keys.
     pub(crate) async fn lines_by_link_key(&mut self, keys: &[&str]) -> Result<Vec<LinkedLine>, LedgerError> {
         let rows = self.fetch_for_keys(LINKED_LINES, &[WORKSPACE.into()], &text_keys(keys.iter().copied())).await?;
-        rows.into_iter()
-            .map(|mut cells| {
-                Ok(LinkedLine {
-                    link_key: cells.text()?,
-                    source: cells.parsed(SourceName::parse)?,
-                    bytes: cells.bytes()?,
-                })
-            })
-            .collect()
+        let mut lines = Vec::with_capacity(rows.len());
+        for mut cells in rows {
+            let (link_key, source) = (cells.text()?, cells.parsed(SourceName::parse)?);
+            lines.push(LinkedLine { link_key, source, bytes: cells.bytes()? });
+        }
+        lines.sort_by(|a, b| (&a.link_key, &a.source, &a.bytes).cmp(&(&b.link_key, &b.source, &b.bytes)));
+        Ok(lines)
     }
 
     /// Which operations a source means by these names.

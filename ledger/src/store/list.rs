@@ -16,16 +16,16 @@ use crate::LedgerError;
 use crate::operations::Listed;
 
 /// A search that finds more than this is answered by reading the newest first; fewer are found by their indexes.
-const NARROW: usize = 1000;
+const NARROW: i64 = 1000;
 /// Counts stop here.
 const COUNT_LIMIT: i64 = 1000;
 /// How many names a filter offers.
 const NAMES_LIMIT: i64 = 200;
 
 /// A statement under construction.
-struct Statement {
-    sql: String,
-    args: Vec<Value>,
+pub(super) struct Statement {
+    pub(super) sql: String,
+    pub(super) args: Vec<Value>,
 }
 
 impl Statement {
@@ -79,7 +79,7 @@ macro_rules! found {
         )
     };
 }
-const PREFIX_COUNT: &str = "SELECT COUNT(*) FROM (SELECT 1 FROM operation
+pub(super) const PREFIX_COUNT: &str = "SELECT COUNT(*) FROM (SELECT 1 FROM operation
      WHERE workspace_id = $1 AND operation_key >= $2 AND operation_key < $3 LIMIT $4) AS found";
 const IN_FOUND: &str = concat!("op_id IN (", found!("?", "?"), ")");
 /// Reads by the order of the page and filters; the concatenation keeps the planner from sorting a large range.
@@ -87,7 +87,7 @@ const IS_FOUND: &str = "(((operation_key || '') >= ? AND (operation_key || '') <
      OR op_id IN (SELECT op_id FROM operation_name WHERE workspace_id = $1 AND name = ?))";
 
 /// Index: `attention_by_reason`, one short scan a reason.
-static COUNTS: LazyLock<Arc<str>> = LazyLock::new(|| {
+pub(super) static COUNTS: LazyLock<Arc<str>> = LazyLock::new(|| {
     let counts = Reason::ALL.iter().map(|reason| {
         let name = reason.name();
         format!(
@@ -98,31 +98,86 @@ static COUNTS: LazyLock<Arc<str>> = LazyLock::new(|| {
     counts.collect::<Vec<_>>().join(" UNION ALL ").into()
 });
 /// Index: `attention_by_since`.
-const OLDEST: &str = "SELECT since FROM operation WHERE workspace_id = $1 AND attention_rank IS NOT NULL
+pub(super) const OLDEST: &str = "SELECT since FROM operation WHERE workspace_id = $1 AND attention_rank IS NOT NULL
      ORDER BY since LIMIT 1";
 /// Index: `attention_by_key_end`.
-const LOSING: &str = "SELECT COUNT(*) FROM (SELECT 1 FROM operation WHERE workspace_id = $1
+pub(super) const LOSING: &str = "SELECT COUNT(*) FROM (SELECT 1 FROM operation WHERE workspace_id = $1
      AND attention_rank IS NOT NULL AND key_until > $2 AND key_until <= $3 LIMIT $4) AS losing";
 /// Index: `operation_by_tool`; hops from name to name instead of reading every row.
-const TOOLS: &str = "WITH RECURSIVE hop (name) AS (
+pub(super) const TOOLS: &str = "WITH RECURSIVE hop (name) AS (
         SELECT MIN(tool) FROM operation WHERE workspace_id = $1 AND tool IS NOT NULL
         UNION ALL
         SELECT (SELECT MIN(tool) FROM operation WHERE workspace_id = $1 AND tool > hop.name) FROM hop
         WHERE hop.name IS NOT NULL)
      SELECT name FROM hop WHERE name IS NOT NULL LIMIT $2";
 /// Index: `operation_by_destination`.
-const DESTINATIONS: &str = "WITH RECURSIVE hop (name) AS (
+pub(super) const DESTINATIONS: &str = "WITH RECURSIVE hop (name) AS (
         SELECT MIN(destination) FROM operation WHERE workspace_id = $1 AND destination IS NOT NULL
         UNION ALL
         SELECT (SELECT MIN(destination) FROM operation WHERE workspace_id = $1 AND destination > hop.name) FROM hop
         WHERE hop.name IS NOT NULL)
      SELECT name FROM hop WHERE name IS NOT NULL LIMIT $2";
 /// Index: `operation_by_change`.
-const DUE: &str = "SELECT op_id FROM operation WHERE workspace_id = $1 AND next_change_at <= $2
+pub(super) const DUE: &str = "SELECT op_id FROM operation WHERE workspace_id = $1 AND next_change_at <= $2
      ORDER BY next_change_at, op_id LIMIT $3";
 /// Index: `operation_by_tool`.
-const IDS_OF_TOOL: &str = "SELECT op_id FROM operation WHERE workspace_id = $1 AND tool = $2 AND op_id > $3
+pub(super) const IDS_OF_TOOL: &str = "SELECT op_id FROM operation WHERE workspace_id = $1 AND tool = $2 AND op_id > $3
      ORDER BY op_id LIMIT $4";
+
+/// How many operations a search finds by the beginning of their keys.
+#[derive(Clone, Copy)]
+pub(super) enum Breadth {
+    /// Few: find them, then sort.
+    Narrow,
+    /// Many: read the newest and leave out what does not match.
+    Wide,
+}
+
+/// Beyond this text none with that beginning sorts (byte order in both engines).
+fn end_of(text: &str) -> String {
+    format!("{text}\u{10FFFF}")
+}
+
+pub(super) fn page_statement(query: &OperationQuery, breadth: Breadth) -> Statement {
+    let mut statement = Statement::listing();
+    if let Some(text) = query.search.as_deref() {
+        let end = end_of(text);
+        match breadth {
+            Breadth::Narrow => {
+                statement.and(IN_FOUND, vec![text.into(), text.into(), end.into(), text.into(), text.into()]);
+            }
+            Breadth::Wide => statement.and(IS_FOUND, vec![text.into(), end.into(), text.into(), text.into()]),
+        }
+    }
+    statement.and_text("state = ?", query.state.as_ref());
+    statement.and_text("tool = ?", query.tool.as_ref());
+    statement.and_text("destination = ?", query.destination.as_ref());
+    if let Some(mode) = query.mode {
+        statement.and("mode = ?", vec![mode.name().into()]);
+    }
+    if query.without_key {
+        statement.and("key_given = FALSE", Vec::new());
+    }
+    statement.and_text("op_id < ?", query.after.as_ref());
+    statement.order("op_id DESC", i64::from(page_size(query.limit)) + 1);
+    statement
+}
+
+pub(super) fn queue_statement(query: &QueueQuery, assignee: Option<&str>, after: Option<(i64, &str)>) -> Statement {
+    let mut statement = Statement::listing();
+    statement.and("attention_rank IS NOT NULL", Vec::new());
+    if let Some(reason) = query.reason {
+        statement.and("attention_reason = ?", vec![reason.name().into()]);
+    }
+    if let Some(assignee) = assignee {
+        statement.and("assignee = ?", vec![assignee.into()]);
+    }
+    if let Some((rank, id)) = after {
+        statement.and("(attention_rank, op_id) > (?, ?)", vec![rank.into(), id.into()]);
+    }
+    statement.order("attention_rank, op_id", i64::from(page_size(query.limit)) + 1);
+    statement
+}
 
 /// How many rows a page has.
 pub(crate) fn page_size(asked: Option<u32>) -> u32 {
@@ -135,36 +190,17 @@ impl Tx {
     /// Index: the primary key, or that of the most telling filter (`operation_by_state`, `_by_tool`,
     /// `_by_destination`, `_by_mode`, `operation_without_key`).
     pub(crate) async fn operations_page(&mut self, query: &OperationQuery) -> Result<Vec<Listed>, LedgerError> {
-        let mut statement = Statement::listing();
-        if let Some(text) = &query.search {
-            self.narrow_to_search(&mut statement, text).await?;
-        }
-        statement.and_text("state = ?", query.state.as_ref());
-        statement.and_text("tool = ?", query.tool.as_ref());
-        statement.and_text("destination = ?", query.destination.as_ref());
-        if let Some(mode) = query.mode {
-            statement.and("mode = ?", vec![mode.name().into()]);
-        }
-        if query.without_key {
-            statement.and("key_given = FALSE", Vec::new());
-        }
-        statement.and_text("op_id < ?", query.after.as_ref());
-        statement.order("op_id DESC", i64::from(page_size(query.limit)) + 1);
-        self.listed(statement).await
+        let breadth = match &query.search {
+            Some(text) => self.search_breadth(text).await?,
+            None => Breadth::Narrow,
+        };
+        self.listed(page_statement(query, breadth)).await
     }
 
-    async fn narrow_to_search(&mut self, statement: &mut Statement, text: &str) -> Result<(), LedgerError> {
-        // Beyond this character no text of that beginning sorts (byte order in both engines).
-        let end = format!("{text}\u{10FFFF}");
-        let limit = i64::try_from(NARROW + 1).unwrap_or(i64::MAX);
-        let args = vec![WORKSPACE.into(), text.into(), end.as_str().into(), limit.into()];
+    async fn search_breadth(&mut self, text: &str) -> Result<Breadth, LedgerError> {
+        let args = vec![WORKSPACE.into(), text.into(), end_of(text).into(), (NARROW + 1).into()];
         let count = self.fetch_one(PREFIX_COUNT, args).await?.map_or(Ok(0), |mut cells| cells.int())?;
-        if count < limit {
-            statement.and(IN_FOUND, vec![text.into(), text.into(), end.into(), text.into(), text.into()]);
-        } else {
-            statement.and(IS_FOUND, vec![text.into(), end.into(), text.into(), text.into()]);
-        }
-        Ok(())
+        Ok(if count > NARROW { Breadth::Wide } else { Breadth::Narrow })
     }
 
     /// What waits for a person, most urgent first: one row more than a page, if there are more.
@@ -176,19 +212,7 @@ impl Tx {
         assignee: Option<&str>,
         after: Option<(i64, &str)>,
     ) -> Result<Vec<Listed>, LedgerError> {
-        let mut statement = Statement::listing();
-        statement.and("attention_rank IS NOT NULL", Vec::new());
-        if let Some(reason) = query.reason {
-            statement.and("attention_reason = ?", vec![reason.name().into()]);
-        }
-        if let Some(assignee) = assignee {
-            statement.and("assignee = ?", vec![assignee.into()]);
-        }
-        if let Some((rank, id)) = after {
-            statement.and("(attention_rank, op_id) > (?, ?)", vec![rank.into(), id.into()]);
-        }
-        statement.order("attention_rank, op_id", i64::from(page_size(query.limit)) + 1);
-        self.listed(statement).await
+        self.listed(queue_statement(query, assignee, after)).await
     }
 
     async fn listed(&mut self, statement: Statement) -> Result<Vec<Listed>, LedgerError> {

@@ -12,6 +12,8 @@ pub(crate) mod list;
 pub(crate) mod migrate;
 pub(crate) mod operation;
 pub(crate) mod people;
+#[cfg(feature = "test-clock")]
+pub(crate) mod plans;
 pub(crate) mod postgres;
 pub(crate) mod row;
 pub(crate) mod sqlite;
@@ -182,6 +184,13 @@ impl Tx {
     pub(crate) async fn now(&mut self) -> Result<Timestamp, LedgerError> {
         let row = self.fetch_one(self.pick(sqlite::NOW, postgres::NOW), Vec::new()).await?;
         row.ok_or_else(|| fault::unavailable_by("its clock does not answer"))?.at()
+    }
+
+    /// Lets the database have so many pages and no more, as if the disk ended there (SQLite).
+    #[cfg(feature = "test-clock")]
+    pub(crate) async fn limit_pages(&mut self, pages: u32) -> Result<(), LedgerError> {
+        let sql = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
+        self.fetch(sql, Vec::new()).await.map(|_| ())
     }
 
     /// Moves the clock, in test builds.

@@ -54,29 +54,30 @@ static UPDATE: LazyLock<Arc<str>> = LazyLock::new(|| {
 });
 
 /// Index: primary key. In the order of the ids, so that two transactions lock in the same order.
-static BY_ID: LazyLock<&'static str> = LazyLock::new(|| {
+pub(super) static BY_ID: LazyLock<&'static str> = LazyLock::new(|| {
     let sql =
         format!("SELECT {} FROM operation WHERE workspace_id = $1 AND op_id IN ({{keys}}) ORDER BY op_id", *LISTED);
     sql.leak()
 });
 static BY_ID_LOCKED: LazyLock<&'static str> = LazyLock::new(|| format!("{}{}", *BY_ID, postgres::LOCK_ROWS).leak());
 /// Index: primary key of journal.
-const FACTS: &str = "SELECT op_id, version, facts FROM journal
+pub(super) const FACTS: &str = "SELECT op_id, version, facts FROM journal
      WHERE workspace_id = $1 AND op_id IN ({keys}) ORDER BY op_id, version";
+// The next three are not ordered: SQLite would rather read the whole primary key than sort a few rows.
 /// Index: `operation_by_intent`.
-const IDS_OF_INTENTS: &str =
-    "SELECT op_id FROM operation WHERE workspace_id = $1 AND intent_id IN ({keys}) ORDER BY op_id";
+pub(super) const IDS_OF_INTENTS: &str = "SELECT op_id FROM operation WHERE workspace_id = $1 AND intent_id IN ({keys})";
 /// Index: `operation_key_once`.
-const IDS_BY_KEY: &str = "SELECT operation_key, op_id FROM operation
-     WHERE workspace_id = $1 AND operation_key IN ({keys}) ORDER BY op_id";
+pub(super) const IDS_BY_KEY: &str = "SELECT operation_key, op_id FROM operation
+     WHERE workspace_id = $1 AND operation_key IN ({keys})";
 /// Index: `operation_by_compensates`.
-const IDS_BY_COMPENSATES: &str = "SELECT op_id FROM operation
-     WHERE workspace_id = $1 AND compensates IN ({keys}) ORDER BY op_id";
+pub(super) const IDS_BY_COMPENSATES: &str = "SELECT op_id FROM operation
+     WHERE workspace_id = $1 AND compensates IN ({keys})";
 /// Index: `operation_by_workflow`.
-const IDS_BY_WORKFLOW: &str = "SELECT op_id FROM operation
+pub(super) const IDS_BY_WORKFLOW: &str = "SELECT op_id FROM operation
      WHERE workspace_id = $1 AND workflow = $2 ORDER BY op_id LIMIT 50";
 /// Index: primary key of journal.
-const ENTRIES: &str = "SELECT op_id, version, at, actor_id, actor_name, actor_role, command, rules_version, rules,
+pub(super) const ENTRIES: &str =
+    "SELECT op_id, version, at, actor_id, actor_name, actor_role, command, rules_version, rules,
         facts, changes, prev_hash, hash
      FROM journal WHERE workspace_id = $1 AND op_id = $2 AND version <= $3 ORDER BY version";
 
@@ -190,5 +191,8 @@ impl Tx {
 }
 
 fn ids(rows: Vec<Cells>) -> Result<Vec<OperationId>, LedgerError> {
-    rows.into_iter().map(|mut cells| cells.parsed(OperationId::parse)).collect::<Result<_, _>>()
+    let mut ids: Vec<OperationId> =
+        rows.into_iter().map(|mut cells| cells.parsed(OperationId::parse)).collect::<Result<_, _>>()?;
+    ids.sort();
+    Ok(ids)
 }

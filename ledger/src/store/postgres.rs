@@ -9,7 +9,7 @@ use std::str::FromStr as _;
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPool, PgPoolOptions};
-use sqlx::{ConnectOptions as _, Executor as _, PgConnection, Row as _};
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _, PgConnection, Row as _};
 
 use super::fault::{from_driver, unavailable, unavailable_by};
 use super::work::{Work, guard_panic};
@@ -51,6 +51,12 @@ pub(super) const LOCK_SCHEMA: &str = "SELECT COUNT(pg_advisory_xact_lock(7236281
 /// Serialises what meets at the same names (see [`Tx::lock_names`]); the array is sorted.
 const LOCK_NAMES: &str = "SELECT COUNT(pg_advisory_xact_lock(7236282, stripe)) FROM UNNEST($1::INT4[]) AS stripe";
 
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+#[cfg(not(feature = "test-clock"))]
+const PING_AFTER: Duration = Duration::from_secs(1);
+/// Tests do not wait.
+#[cfg(feature = "test-clock")]
+const PING_AFTER: Duration = Duration::ZERO;
 const CHANNEL: &str = "tallystick";
 const WRITERS: u32 = 12;
 const READERS: u32 = 12;
@@ -77,7 +83,20 @@ impl Postgres {
             ])
             .disable_statement_logging();
         let pool = || {
-            PgPoolOptions::new().acquire_timeout(Duration::from_secs(10)).test_before_acquire(false).max_lifetime(None)
+            PgPoolOptions::new()
+                .acquire_timeout(ACQUIRE_TIMEOUT)
+                .test_before_acquire(false)
+                .max_lifetime(None)
+                // Only what lay idle is asked whether it still lives: users do not notice that a server restarted, and
+                // a busy pool pays nothing.
+                .before_acquire(|connection, idle| {
+                    Box::pin(async move {
+                        if idle.idle_for >= PING_AFTER {
+                            connection.ping().await?;
+                        }
+                        Ok(true)
+                    })
+                })
         };
         let writers = pool().max_connections(WRITERS).after_release(|connection, _| {
             Box::pin(async move {

@@ -99,6 +99,8 @@ impl Sqlite {
         let (reply, answer) = oneshot::channel();
         let job = Box::new(WorkJob::new(work, reply));
         sender.send(job).await.map_err(|_| unavailable_by("its writer has stopped"))?;
+        // Closing waits until the queue has no more senders, not until everybody has read their answer.
+        drop(sender);
         answer.await.map_err(|_| unavailable_by("its writer has stopped"))?
     }
 

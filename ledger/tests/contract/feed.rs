@@ -16,7 +16,18 @@ on_both! {
     a_refused_unit_of_work_tells_nothing,
 }
 
+/// Waits until what was committed may be shown. PostgreSQL holds changes back while any older transaction of the
+/// server runs, and other tests run on the same server.
+async fn settle(rig: &Rig) {
+    let newest = rig.texts("SELECT CAST(COALESCE(MAX(sequence), 0) AS TEXT) FROM outbox").await;
+    let newest: i64 = newest[0].parse().unwrap();
+    while rig.ledger.newest_sequence().await.unwrap() < newest {
+        tokio::task::yield_now().await;
+    }
+}
+
 async fn after(rig: &Rig, sequence: i64) -> Vec<(String, u64)> {
+    settle(rig).await;
     match rig.ledger.changes_after(sequence, 500).await.unwrap() {
         CatchUp::Changes(changes) => {
             assert!(changes.is_sorted_by_key(|change| change.sequence));
@@ -28,6 +39,7 @@ async fn after(rig: &Rig, sequence: i64) -> Vec<(String, u64)> {
 
 async fn each_commit_is_told_in_order(rig: Rig) {
     rig.import("").await;
+    settle(&rig).await;
     let start = rig.ledger.newest_sequence().await.unwrap();
     for line in case("R01").lines() {
         rig.import(line).await;
@@ -43,6 +55,7 @@ async fn each_commit_is_told_in_order(rig: Rig) {
 
 async fn a_number_from_another_record_asks_to_read_again(rig: Rig) {
     rig.import(&case("R01")).await;
+    settle(&rig).await;
     let newest = rig.ledger.newest_sequence().await.unwrap();
     let answer = rig.ledger.changes_after(newest + 1_000_000, 10).await.unwrap();
     assert_eq!(answer, CatchUp::Resync { sequence: newest });
@@ -50,6 +63,7 @@ async fn a_number_from_another_record_asks_to_read_again(rig: Rig) {
 
 async fn a_page_names_the_number_it_shows(rig: Rig) {
     rig.import(&case("R01")).await;
+    settle(&rig).await;
     let newest = rig.ledger.newest_sequence().await.unwrap();
     let queue = rig.ledger.queue(&viewer(), &QueueQuery::default()).await.unwrap();
     assert_eq!(queue.page.sequence, newest);
@@ -68,6 +82,7 @@ async fn a_commit_of_another_process_wakes_this_one(rig: Rig) {
     let another = rig.another().await;
     let mut wake = another.wake();
     rig.import(&case("R01")).await;
+    settle(&rig).await;
     let newest = rig.ledger.newest_sequence().await.unwrap();
     // Woken by a message or by the poll; then the change is there to be read.
     tokio::time::timeout(Duration::from_secs(10), async {
@@ -80,6 +95,7 @@ async fn a_commit_of_another_process_wakes_this_one(rig: Rig) {
 }
 
 async fn a_refused_unit_of_work_tells_nothing(rig: Rig) {
+    settle(&rig).await;
     let start = rig.ledger.newest_sequence().await.unwrap();
     rig.ledger.set_zone(&admin(), "Europe/Lisbon", 7).await.unwrap_err();
     assert!(after(&rig, start).await.is_empty());

@@ -101,6 +101,34 @@ impl Rig {
         }
     }
 
+    /// A table's columns with their kinds: `text`, `integer`, `boolean`, `bytes`.
+    pub async fn columns(&self, table: &str) -> Vec<(String, String)> {
+        let sql = match self.engine {
+            Engine::Sqlite => format!(
+                "SELECT name || ' ' || CASE WHEN name IN ('key_given', 'needs_attention') THEN 'boolean'
+                    ELSE REPLACE(LOWER(type), 'blob', 'bytes') END FROM pragma_table_info('{table}') ORDER BY cid"
+            ),
+            Engine::Postgres => format!(
+                "SELECT column_name || ' ' || REPLACE(REPLACE(data_type, 'bigint', 'integer'), 'bytea', 'bytes')
+                 FROM information_schema.columns WHERE table_name = '{table}' ORDER BY ordinal_position"
+            ),
+        };
+        let columns = self.texts(&sql).await;
+        columns
+            .iter()
+            .map(|line| line.split_once(' ').unwrap())
+            .map(|(name, kind)| (name.into(), kind.into()))
+            .collect()
+    }
+
+    /// Bytes as this engine writes them.
+    pub fn bytes_literal(&self, hex: &str) -> String {
+        match self.engine {
+            Engine::Sqlite => format!("x'{hex}'"),
+            Engine::Postgres => format!("'\\x{hex}'::BYTEA"),
+        }
+    }
+
     /// Counts rows past the ledger.
     pub async fn count(&self, table_and_condition: &str) -> i64 {
         let texts = self.texts(&format!("SELECT CAST(COUNT(*) AS TEXT) FROM {table_and_condition}")).await;

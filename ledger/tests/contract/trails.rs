@@ -1,1 +1,90 @@
-//! To come.
+//! Every public write leaves a trail: a journal entry, an action row or a row of the audit trail. The list of writes
+//! is read from the source, so that a new one cannot be forgotten here.
+
+use std::collections::BTreeSet;
+
+use tallystick_domain::action::ActionInput;
+use tallystick_domain::evidence::Trust;
+use tallystick_domain::name::ActionKey;
+use tallystick_domain::permission::Role;
+use tallystick_domain::tool::Class;
+use tallystick_ledger::people::NewPrincipal;
+
+use crate::rig::{Rig, act, admin, at, automation, case, operator, proposal, second_operator, source, tool};
+
+on_both! {
+    every_public_write_leaves_a_trail,
+}
+
+/// Writes that keep no business record: browser sessions, and what only tests can do.
+const WITHOUT_TRAIL: [&str; 6] =
+    ["session_create", "session_save", "session_delete", "set_clock", "set_clock_offset", "limit_pages"];
+
+/// Public functions whose body opens a unit of work, straight or by `press`.
+fn public_writes() -> BTreeSet<String> {
+    let folder = format!("{}/src", env!("CARGO_MANIFEST_DIR"));
+    let mut writes = BTreeSet::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "rs") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for function in text.split("    pub async fn ").skip(1) {
+            let name: String = function.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            let body = function.split("\n    }\n").next().unwrap_or_default();
+            if body.contains(".write(") || body.contains(".press(") || body.contains("finish_refolds") {
+                writes.insert(name);
+            }
+        }
+    }
+    writes
+}
+
+async fn trail(rig: &Rig) -> i64 {
+    rig.count("journal").await + rig.count("operator_action").await + rig.count("audit").await
+}
+
+async fn every_public_write_leaves_a_trail(rig: Rig) {
+    let mut shown = BTreeSet::new();
+    macro_rules! shows {
+        ($name:literal, $call:expr) => {{
+            let before = trail(&rig).await;
+            let answer = $call.await.unwrap();
+            assert!(trail(&rig).await > before, "{} left no trail", $name);
+            shown.insert($name.to_owned());
+            answer
+        }};
+    }
+    let ledger = &rig.ledger;
+    ledger.set_clock(at("2026-10-05T09:00:03Z")).await.unwrap();
+    shows!("declare_source", ledger.declare_source(&admin(), &source("cases"), Trust::Verified));
+    let text = case("R01");
+    let lines: Vec<&[u8]> = text.lines().take(3).map(str::as_bytes).collect();
+    shows!("import_lines", ledger.import_lines(&automation(), &source("cases"), 1, &lines));
+    shows!("declare_tool", ledger.declare_tool(&admin(), tool("pay", Class::Reversible)));
+    shows!("propose_operation", ledger.propose_operation(&automation(), proposal("g", "pay", "{}")));
+    ledger.set_clock(at("2026-10-05T10:00:00Z")).await.unwrap();
+    shows!("sweep", ledger.sweep(10));
+    let listed = rig.listed("credit_purchase:cart-77").await.unwrap();
+    let (id, version) = (listed.head.id, listed.version);
+    let mut mark = act("k1", &operator(), ActionInput::MarkFailed {}, version);
+    mark.confirmation = Some("cart-77".into());
+    shows!("act", ledger.act(&id, mark.clone()));
+    let key = |text: &str| ActionKey::parse(text).unwrap();
+    let second = second_operator();
+    shows!("decline_action", ledger.decline_action(&second, &key("k1"), &key("k2"), version + 1, "no".into()));
+    let confirmed = Some("cart-77".to_owned());
+    shows!("complete_action", ledger.complete_action(&second, &key("k1"), &key("k3"), version + 2, confirmed));
+    let new = NewPrincipal { login: "x".into(), name: "x".into(), role: Role::Viewer, password_hash: None };
+    let person = shows!("add_principal", ledger.add_principal(&admin(), new));
+    shows!("set_password", ledger.set_password(&admin(), &person.id, "hash".into()));
+    let ends = Some(at("2026-10-05T11:00:00Z"));
+    shows!("add_token", ledger.add_token(&admin(), &person.id, [1; 32], "link", ends));
+    shows!("redeem_sign_in_link", ledger.redeem_sign_in_link([1; 32]));
+    shows!("set_zone", ledger.set_zone(&admin(), "Europe/Lisbon", 0));
+
+    shown.extend(WITHOUT_TRAIL.iter().map(|&name| name.to_owned()));
+    assert_eq!(shown, public_writes());
+    assert!(rig.ledger.audit_trail(&admin(), None, 50).await.unwrap().rows.len() >= 6);
+}

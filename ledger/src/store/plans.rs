@@ -1,0 +1,131 @@
+//! What the planners make of our statements, for a test. Compiled only with the feature `test-clock`.
+//!
+//! The statements are the very ones that the store sends. Each is listed with the index that it is meant to use.
+
+use sqlx::AssertSqlSafe;
+use tallystick_domain::operation::{Mode, Reason};
+use tallystick_domain::query::{OperationQuery, QueueQuery};
+
+use super::list::{Breadth, Statement, page_statement, queue_statement};
+use super::value::Value;
+use super::{Conn, Tx, WORKSPACE, action, line, list, operation};
+use crate::LedgerError;
+
+const ASKED: usize = 3;
+
+/// A statement with the index it must use and what the planner said.
+#[derive(Debug)]
+pub struct Plan {
+    /// The index; `primary key` for the table's own.
+    pub index: &'static str,
+    /// The statement.
+    pub sql: String,
+    /// The planner's words.
+    pub text: String,
+}
+
+impl Tx {
+    /// Explains every statement that reads a table that grows.
+    pub(crate) async fn plans(&mut self) -> Result<Vec<Plan>, LedgerError> {
+        let explain = match self.conn {
+            Conn::Sqlite(_) | Conn::SqliteReader(_) => "EXPLAIN QUERY PLAN",
+            Conn::Postgres(_) | Conn::PostgresReader(_) => "EXPLAIN",
+        };
+        let mut plans = Vec::new();
+        for (index, Statement { sql, args }) in statements() {
+            let rows = self.fetch(AssertSqlSafe(format!("{explain} {sql}")), args).await?;
+            let words = rows.into_iter().flat_map(super::value::Cells::rest).filter_map(|value| match value {
+                Value::Text(text) => text,
+                Value::Int(_) | Value::Bool(_) | Value::Bytes(_) => None,
+            });
+            plans.push(Plan { index, sql, text: words.collect::<Vec<_>>().join("; ") });
+        }
+        Ok(plans)
+    }
+}
+
+fn statements() -> Vec<(&'static str, Statement)> {
+    let mut all = pages();
+    all.extend(queues());
+    all.extend(lookups());
+    all
+}
+
+fn pages() -> Vec<(&'static str, Statement)> {
+    let page = |query| page_statement(&query, Breadth::Narrow);
+    let text = || Some("x".to_owned());
+    let all = OperationQuery::default;
+    vec![
+        ("primary key", page(all())),
+        ("primary key", page(OperationQuery { after: text(), ..all() })),
+        ("operation_by_state", page(OperationQuery { state: Some("cancelled".into()), after: text(), ..all() })),
+        ("operation_by_tool", page(OperationQuery { tool: text(), ..all() })),
+        ("operation_by_destination", page(OperationQuery { destination: text(), ..all() })),
+        ("operation_by_mode", page(OperationQuery { mode: Some(Mode::Guarded), ..all() })),
+        ("operation_without_key", page(OperationQuery { without_key: true, ..all() })),
+        ("operation_key_once", page(OperationQuery { search: text(), ..all() })),
+        ("operation_by_receipt", page(OperationQuery { search: text(), ..all() })),
+        ("name_by_name", page(OperationQuery { search: text(), ..all() })),
+        ("primary key", page_statement(&OperationQuery { search: text(), ..all() }, Breadth::Wide)),
+    ]
+}
+
+fn queues() -> Vec<(&'static str, Statement)> {
+    let all = QueueQuery::default();
+    let reset = QueueQuery { reason: Some(Reason::Reset), ..QueueQuery::default() };
+    vec![
+        ("attention_by_rank", queue_statement(&all, None, None)),
+        ("attention_by_rank", queue_statement(&all, None, Some((1, "x")))),
+        ("attention_by_reason", queue_statement(&reset, None, None)),
+        ("attention_by_assignee", queue_statement(&all, Some("x"), None)),
+        ("attention_by_reason", fixed(&list::COUNTS, vec![1000_i64.into()])),
+        ("attention_by_since", fixed(list::OLDEST, Vec::new())),
+        ("attention_by_key_end", fixed(list::LOSING, vec![1_i64.into(), 2_i64.into(), 1000_i64.into()])),
+        ("operation_by_tool", fixed(list::TOOLS, vec![200_i64.into()])),
+        ("operation_by_destination", fixed(list::DESTINATIONS, vec![200_i64.into()])),
+        ("operation_by_change", fixed(list::DUE, vec![5_i64.into(), 100_i64.into()])),
+        ("operation_by_tool", fixed(list::IDS_OF_TOOL, vec!["x".into(), "x".into(), 100_i64.into()])),
+    ]
+}
+
+fn lookups() -> Vec<(&'static str, Statement)> {
+    let text = || Value::from("x");
+    let bytes = || Value::from(vec![0_u8; 32]);
+    let page: Vec<Value> = vec!["~".into(), 51_i64.into()];
+    vec![
+        ("primary key", keyed(*operation::BY_ID, Vec::new(), &text())),
+        ("journal", keyed(operation::FACTS, Vec::new(), &text())),
+        ("journal", fixed(operation::ENTRIES, vec![text(), 9_i64.into()])),
+        ("operation_by_intent", keyed(operation::IDS_OF_INTENTS, Vec::new(), &text())),
+        ("operation_key_once", keyed(operation::IDS_BY_KEY, Vec::new(), &text())),
+        ("operation_by_compensates", keyed(operation::IDS_BY_COMPENSATES, Vec::new(), &text())),
+        ("operation_by_workflow", fixed(operation::IDS_BY_WORKFLOW, vec![text()])),
+        ("source_line", keyed(line::KNOWN_LINES, vec![text()], &bytes())),
+        ("line_by_link_key", keyed(line::LINKED_LINES, Vec::new(), &text())),
+        ("operation_name", keyed(line::IDS_BY_NAME, vec![text()], &text())),
+        ("name_by_operation", fixed(line::NAMES_OF, vec![text()])),
+        ("key_use", keyed(line::KEY_USES, Vec::new(), &text())),
+        ("argument", fixed(line::FIRST_ARGUMENTS, vec![text(), 9_i64.into()])),
+        ("operation_source", fixed(line::IDS_OF_SOURCE, vec![text(), text(), 9_i64.into()])),
+        ("action_newest", fixed(action::NEWEST, page.clone())),
+        ("action_by_operation", fixed(action::OF_OPERATION, [page.clone(), vec![text()]].concat())),
+        ("action_by_kind", fixed(action::OF_KIND, [page.clone(), vec![text()]].concat())),
+        ("action_by_", fixed(action::OF_OPERATION_AND_KIND, [page, vec![text(), text()]].concat())),
+    ]
+}
+
+/// A statement whose first argument is the workspace.
+fn fixed(sql: &str, rest: Vec<Value>) -> Statement {
+    let args = std::iter::once(Value::from(WORKSPACE)).chain(rest).collect();
+    Statement { sql: sql.to_owned(), args }
+}
+
+/// A statement that asks for some keys: few, so that the answer does not hang on the size of a test's table.
+fn keyed(sql: &str, first: Vec<Value>, key: &Value) -> Statement {
+    let mut statement = fixed(sql, first);
+    let start = statement.args.len();
+    statement.args.extend((0..ASKED).map(|_| key.clone()));
+    let list: Vec<_> = (start..start + ASKED).map(|at| format!("${}", at + 1)).collect();
+    statement.sql = sql.replace("{keys}", &list.join(", "));
+    statement
+}
