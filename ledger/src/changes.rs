@@ -104,9 +104,9 @@ pub(crate) fn watch(inner: &Arc<Inner>) -> Vec<JoinHandle<()>> {
 /// The back-up: rings when the newest number moved. The jitter keeps processes from asking at the same moment.
 async fn poll(inner: Weak<Inner>) {
     let mut last = None;
+    let jitter = Duration::from_millis(u64::from(std::process::id() % 200));
     loop {
-        let jitter = Arc::as_ptr(&Arc::new(())).addr() / 16 % 200;
-        tokio::time::sleep(POLL + Duration::from_millis(jitter as u64)).await;
+        tokio::time::sleep(POLL + jitter).await;
         let Some(inner) = inner.upgrade() else { return };
         // Nobody listens: nothing to ask for.
         if inner.wake.sender.receiver_count() == 0 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tallystick_domain::fingerprint::Hash;
 use tallystick_domain::intake::{About, Line, Says};
-use tallystick_domain::name::SourceName;
+use tallystick_domain::name::{DestinationKey, OperationKey, SourceName, SourceOperation};
 use tallystick_domain::permission::{Actor, Permission};
 
 use crate::store::Tx;
@@ -135,16 +135,16 @@ fn names_in(line: &Line) -> Vec<&str> {
     match &line.says {
         Says::Operation { name, key, about, .. } => {
             let mut names = vec![name.as_str()];
-            names.extend(key.as_ref().map(|key| key.as_str()));
+            names.extend(key.as_ref().map(OperationKey::as_str));
             match about {
-                About::Report(report) => names.extend(report.dest_key.as_ref().map(|key| key.as_str())),
+                About::Report(report) => names.extend(report.dest_key.as_ref().map(DestinationKey::as_str)),
                 About::CompensationProposed { compensates, .. } => names.push(compensates.as_str()),
                 About::Proposed(_) | About::Fact(_) => {}
             }
             names
         }
         Says::Delivery { key, .. } => key.as_deref().into_iter().collect(),
-        Says::Acted { names, .. } => names.iter().map(|name| name.as_str()).collect(),
+        Says::Acted { names, .. } => names.iter().map(SourceOperation::as_str).collect(),
         Says::LayerDeclared => Vec::new(),
     }
 }

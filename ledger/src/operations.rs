@@ -23,7 +23,7 @@ use crate::{Ledger, LedgerError};
 /// Arguments larger than this are not part of [`Examined`].
 const SHOWN_ARGUMENTS_BYTES: i64 = 64 * 1024;
 /// How near the end of a safe option is "soon".
-const SOON: Duration = Duration::from_secs(3600);
+const SOON: Duration = Duration::from_hours(1);
 
 /// A guarded operation as an agent or program proposes it.
 #[derive(Debug, Clone)]

@@ -214,6 +214,9 @@ pub(crate) fn unknown(what: &str, name: &str) -> LedgerError {
 }
 
 /// The actor that stands for the process itself: first set-up, sweeps, the local command line.
+///
+/// # Panics
+/// Never: `system` is a valid id.
 pub fn system_actor() -> Actor {
     #[expect(clippy::expect_used, reason = "six letters are a valid id")]
     let id = PrincipalId::parse("system").expect("a valid id");

@@ -7,7 +7,7 @@ use uuid::{ContextV7, Uuid};
 
 /// Makes row ids.
 pub trait Ids: Send + Sync + 'static {
-    /// A new UUIDv7 in text form, carrying the record's time; ids made later in one process sort later.
+    /// A new `UUIDv7` in text form, carrying the record's time; ids made later in one process sort later.
     fn new_id(&self, now: Timestamp) -> String;
 }
 

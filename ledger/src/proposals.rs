@@ -70,14 +70,12 @@ async fn propose(tx: &mut Tx, ids: &dyn Ids, asked: &Asked) -> Result<Result<Pro
     };
     let known = tx.operation_ids_by_key(&[key]).await?.remove(key);
     let mut desk = Desk::open(tx, now, &asked.by).await?;
-    match known {
-        Some(id) => propose_again(desk, id, &tool, asked).await,
-        None => {
-            let id = OperationId::parse(ids.new_id(now)).map_err(corrupt)?;
-            desk.put_new(head(&id, &tool, asked, now));
-            propose_first(desk, id, &tool, asked).await.map(Ok)
-        }
+    if let Some(id) = known {
+        return propose_again(desk, id, &tool, asked).await;
     }
+    let id = OperationId::parse(ids.new_id(now)).map_err(corrupt)?;
+    desk.put_new(head(&id, &tool, asked, now));
+    propose_first(desk, id, &tool, asked).await.map(Ok)
 }
 
 async fn propose_first(

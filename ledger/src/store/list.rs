@@ -2,6 +2,7 @@
 //! every piece of text is ours, every value is bound.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use sqlx::AssertSqlSafe;
@@ -41,8 +42,7 @@ impl Statement {
         for (at, piece) in condition.split('?').enumerate() {
             if at > 0 {
                 self.args.extend(values.next());
-                self.sql.push('$');
-                self.sql.push_str(&self.args.len().to_string());
+                let _ = write!(self.sql, "${}", self.args.len());
             }
             self.sql.push_str(piece);
         }
@@ -57,7 +57,7 @@ impl Statement {
     /// Ends the statement.
     fn order(&mut self, order: &'static str, limit: i64) {
         self.args.push(limit.into());
-        self.sql.push_str(&format!(" ORDER BY {order} LIMIT ${}", self.args.len()));
+        let _ = write!(self.sql, " ORDER BY {order} LIMIT ${}", self.args.len());
     }
 }
 

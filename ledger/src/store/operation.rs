@@ -196,3 +196,50 @@ fn ids(rows: Vec<Cells>) -> Result<Vec<OperationId>, LedgerError> {
     ids.sort();
     Ok(ids)
 }
+
+#[cfg(test)]
+mod tests {
+    use tallystick_domain::name::OperationKey;
+
+    use super::*;
+    use crate::store::Store;
+    use crate::store::entry::{Changes, NO_HASH, Occasion};
+    use crate::store::migrate::settle_schema;
+    use crate::store::row::tests::{head, row};
+
+    /// Writes version `expected + 1` of an operation.
+    async fn write(store: &Store, id: &'static str, expected: u64) -> Result<(), LedgerError> {
+        store
+            .write(move |tx| {
+                Box::pin(async move {
+                    let mut head = head(id);
+                    head.key = OperationKey::parse(id).unwrap();
+                    let actor = crate::people::system_actor();
+                    let occasion = Occasion { at: head.recorded_at, actor: &actor, command: "record", rules: &[] };
+                    let changes = Changes::between(Some(&head), None, &row())?;
+                    let entry = JournalEntry::new(id, expected + 1, &occasion, &[], &changes, NO_HASH.into())?;
+                    let row = row();
+                    let write =
+                        OperationWrite { head: &head, expected_version: expected, row: &row, entries: &[entry] };
+                    tx.operations_write(&[write]).await
+                })
+            })
+            .await
+    }
+
+    #[tokio::test]
+    async fn a_row_that_is_not_at_the_expected_version_is_stale_and_nothing_is_written() {
+        let store = Store::open("sqlite::memory:").await.unwrap();
+        settle_schema(&store, true).await.unwrap();
+        write(&store, "a", 0).await.unwrap();
+        for expected in [0, 2] {
+            let stale = write(&store, "a", expected).await.unwrap_err();
+            assert!(matches!(stale, LedgerError::Contended), "{stale}");
+        }
+        write(&store, "a", 1).await.unwrap();
+        let loaded = store.read(|tx| Box::pin(tx.operations_load(&["a"]))).await.unwrap();
+        assert_eq!(loaded[0].record.version, 2);
+        let entries = store.read(|tx| Box::pin(tx.journal_entries("a", 9))).await.unwrap();
+        assert_eq!(entries.len(), 2);
+    }
+}

@@ -19,6 +19,7 @@ use crate::LedgerError;
 pub(super) type Db = sqlx::Postgres;
 pub(super) type Connection = PgConnection;
 
+#[expect(clippy::duplicate_mod, reason = "one text, compiled under each engine")]
 #[path = "shared.rs"]
 pub(super) mod shared;
 
@@ -72,6 +73,10 @@ pub(crate) struct Postgres {
 impl Postgres {
     /// Connects to `postgres://…`.
     pub(crate) async fn open(url: &str) -> Result<Self, LedgerError> {
+        Self::open_with(url, WRITERS).await
+    }
+
+    async fn open_with(url: &str, writing: u32) -> Result<Self, LedgerError> {
         let options = PgConnectOptions::from_str(url)
             .map_err(from_driver)?
             .application_name("tallystick")
@@ -98,7 +103,7 @@ impl Postgres {
                     })
                 })
         };
-        let writers = pool().max_connections(WRITERS).after_release(|connection, _| {
+        let writers = pool().max_connections(writing).after_release(|connection, _| {
             Box::pin(async move {
                 // One message, so both clocks agree unless a transaction is open since earlier.
                 let row = connection.fetch_one(sqlx::raw_sql("SELECT now() = statement_timestamp()")).await?;
@@ -195,4 +200,26 @@ fn from_commit(error: sqlx::Error) -> LedgerError {
 pub(super) async fn lock_stripes(connection: &mut PgConnection, stripes: &[i32]) -> Result<(), LedgerError> {
     let query = sqlx::query(LOCK_NAMES).bind(stripes);
     query.fetch_all(connection).await.map(|_| ()).map_err(from_driver)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_begin_that_was_dropped_half_way_leaves_no_transaction_for_whoever_comes_next() {
+        let url = std::env::var("TALLYSTICK_TEST_POSTGRES").expect("`cargo xtask test` starts a server and sets this");
+        let store = Postgres::open_with(&url, 1).await.unwrap();
+        for polls in 0..60 {
+            let mut begin = Box::pin(store.writers.begin());
+            for _ in 0..polls {
+                tokio::select! { biased; _ = &mut begin => break, () = tokio::task::yield_now() => {} }
+            }
+            drop(begin);
+            // The only connection there is, or a new one in its place.
+            let mut next = store.writers.acquire().await.unwrap();
+            let row = next.fetch_one(sqlx::raw_sql("SELECT now() = statement_timestamp()")).await.unwrap();
+            assert!(row.get::<bool, _>(0), "after {polls} polls the next one found itself in an open transaction");
+        }
+    }
 }

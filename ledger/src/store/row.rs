@@ -234,13 +234,13 @@ fn corrupt(column: &str) -> LedgerError {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use tallystick_domain::evidence::Strength;
     use tallystick_domain::operation::{Contradiction, Mark, Severity};
     use tallystick_domain::time::Timestamp;
 
-    fn row() -> Projection {
+    pub(in crate::store) fn row() -> Projection {
         let at = Timestamp::from_micros;
         Projection {
             state: State::Contradicted(Contradiction::Duplicate),
@@ -268,10 +268,9 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_row_is_read_back_from_its_columns() {
-        let id = OperationId::parse("0190").unwrap();
-        let head = Head {
+    pub(in crate::store) fn head(id: &str) -> Head {
+        let id = OperationId::parse(id).unwrap();
+        Head {
             id: id.clone(),
             mode: Mode::Observed,
             intent_id: id.into(),
@@ -285,7 +284,12 @@ mod tests {
             compensates: None,
             workflow: Some("saga".into()),
             recorded_at: Timestamp::from_micros(3),
-        };
+        }
+    }
+
+    #[test]
+    fn a_row_is_read_back_from_its_columns() {
+        let head = head("0190");
         let values = values(&head, 4, Hash::of(b"h"), &row()).unwrap();
         assert_eq!(values.len(), COLUMNS.len());
         assert_eq!(COLUMNS[HEAD_COLUMNS], "state");

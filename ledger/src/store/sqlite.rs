@@ -22,6 +22,7 @@ use crate::LedgerError;
 pub(super) type Db = sqlx::Sqlite;
 pub(super) type Connection = SqliteConnection;
 
+#[expect(clippy::duplicate_mod, reason = "one text, compiled under each engine")]
 #[path = "shared.rs"]
 pub(super) mod shared;
 

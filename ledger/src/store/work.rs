@@ -76,7 +76,7 @@ impl<T: Send + 'static> Job for WorkJob<T> {
     fn reply(self: Box<Self>, fault: Option<LedgerError>) {
         let answer = match (fault, self.outcome) {
             // A refusal stands whether or not the neighbours could be committed.
-            (Some(_), Some(Err(error))) | (None, Some(Err(error))) => Err(error),
+            (Some(_) | None, Some(Err(error))) => Err(error),
             (Some(fault), _) => Err(fault),
             (None, Some(Ok(answer))) => Ok(answer),
             (None, None) => Err(unavailable_by("the unit of work did not run")),

@@ -1,5 +1,6 @@
 //! Pages, filters, search, the queue and its counts.
 
+use tallystick_domain::name::{DestinationName, ToolName};
 use tallystick_domain::operation::{Mode, Reason};
 use tallystick_domain::query::{OperationQuery, QueueQuery};
 use tallystick_domain::tool::Class;
@@ -123,8 +124,8 @@ async fn the_queue_is_paged_by_urgency_and_counted_by_reason(rig: Rig) {
 async fn names_in_use_are_offered_for_filters(rig: Rig) {
     fill(&rig, 12).await;
     let (tools, destinations) = rig.ledger.filter_values(&viewer()).await.unwrap();
-    assert_eq!(tools.iter().map(|name| name.as_str()).collect::<Vec<_>>(), ["t0", "t1", "t2"]);
-    assert_eq!(destinations.iter().map(|name| name.as_str()).collect::<Vec<_>>(), ["d0", "d1"]);
+    assert_eq!(tools.iter().map(ToolName::as_str).collect::<Vec<_>>(), ["t0", "t1", "t2"]);
+    assert_eq!(destinations.iter().map(DestinationName::as_str).collect::<Vec<_>>(), ["d0", "d1"]);
 }
 
 async fn rows_are_read_again_by_id(rig: Rig) {

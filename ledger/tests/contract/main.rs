@@ -4,6 +4,8 @@
 //! these tests fail: `cargo xtask test` starts a server of its own. What only one engine can show is in `only_sqlite`
 //! and `only_postgres`.
 
+#![expect(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+
 /// Registers each test once under `sqlite` and once under `postgres`.
 macro_rules! on_both {
     ($($name:ident,)*) => {

@@ -80,14 +80,14 @@ async fn a_session_ends_at_its_time(rig: Rig) {
         id_hash: [3; 32],
         principal: None,
         data: vec![1, 2],
-        expires_at: now.plus(Duration::from_secs(60)),
+        expires_at: now.plus(Duration::from_mins(1)),
     };
     assert!(rig.ledger.session_create(&session).await.unwrap());
     assert!(!rig.ledger.session_create(&session).await.unwrap());
     let signed_in = StoredSession { principal: Some(PrincipalId::parse("p").unwrap()), data: vec![9], ..session };
     rig.ledger.session_save(&signed_in).await.unwrap();
     assert_eq!(rig.ledger.session_load([3; 32]).await.unwrap(), Some(signed_in.clone()));
-    rig.ledger.set_clock(now.plus(Duration::from_secs(60))).await.unwrap();
+    rig.ledger.set_clock(now.plus(Duration::from_mins(1))).await.unwrap();
     assert_eq!(rig.ledger.session_load([3; 32]).await.unwrap(), None);
     rig.ledger.sweep(1).await.unwrap();
     assert_eq!(rig.count("session").await, 0);

@@ -221,13 +221,6 @@ pub async fn administer(sql: &str) {
     connection.close().await.unwrap();
 }
 
-/// An empty database that only has to be created once a run.
-pub async fn new_empty_database() -> String {
-    let name = format!("tallystick_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-    administer(&format!("CREATE DATABASE {name}")).await;
-    name
-}
-
 async fn make_template() -> String {
     let name = format!("tallystick_template_{}", std::process::id());
     administer(&format!("DROP DATABASE IF EXISTS {name}")).await;
