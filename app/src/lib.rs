@@ -6,6 +6,7 @@
 pub mod api;
 pub mod components;
 pub mod document;
+pub mod keys;
 pub mod live;
 pub mod pages;
 

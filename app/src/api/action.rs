@@ -1,6 +1,9 @@
 //! Reading the audit log, and acting. Acting always ends in a redirect, so that a form works alike with and without script.
 
-#![expect(missing_docs, reason = "the macro makes a struct of each function's arguments; the functions say what they mean")]
+#![expect(
+    missing_docs,
+    reason = "the macro makes a struct of each function's arguments; the functions say what they mean"
+)]
 
 use leptos::prelude::*;
 use leptos::server_fn::codec::Json;

@@ -1,6 +1,9 @@
 //! Reading the queue, the operations, and one of them.
 
-#![expect(missing_docs, reason = "the macro makes a struct of each function's arguments; the functions say what they mean")]
+#![expect(
+    missing_docs,
+    reason = "the macro makes a struct of each function's arguments; the functions say what they mean"
+)]
 
 use leptos::prelude::*;
 use leptos::server_fn::codec::Json;

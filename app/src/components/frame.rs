@@ -7,44 +7,40 @@ use tallystick_domain::view::workspace::FrameView;
 
 use super::icon::icon;
 use super::time::time;
-use crate::api::ApiError;
 use crate::api::workspace::get_frame;
+use crate::keys::KeyHelp;
 use crate::live::{Live, Status};
+use crate::pages::loading::{Asked, Coming, Data, loaded};
 
 /// The frame. It reads its own figures anew when operations change.
 #[component]
 pub fn Frame() -> impl IntoView {
     let live = Live::get();
     let refresh = live.refresh_on(|_| true);
-    let data = Resource::new(move || refresh.get(), |_| get_frame());
-    // The feed starts where the first page ends; an effect runs only in the browser.
-    Effect::new(move |_| {
-        if let Some(Ok(frame)) = data.get() {
-            live.start(&frame.sequence);
-        }
-    });
+    let asked = Memo::new(move |_| Asked { refresh: refresh.get(), ..Asked::default() });
+    let show = move |data| {
+        let Data::Frame(frame) = data else { return None };
+        Some(surroundings(frame, live))
+    };
+    // Where the figures cannot be read, the places are still there.
+    let fetch = |_: Asked| -> Coming { Box::pin(async { Ok(Data::Frame(get_frame().await.unwrap_or_default())) }) };
     view! {
         <a class="skip" href="#main">"Skip to the content"</a>
         <div class="frame">
-            <Transition fallback=|| ()>
-                {move || Suspend::new(async move {
-                    data.await.map_or_else(|error| signed_out(&error), |frame| surroundings(frame, live))
-                })}
-            </Transition>
+            {loaded(asked, fetch, show)}
             <main id="main" tabindex="-1">
                 <Outlet />
             </main>
+            <KeyHelp />
         </div>
     }
     .into_any()
 }
 
-/// Where the figures cannot be read, the places are still there.
-fn signed_out(_: &ApiError) -> AnyView {
-    view! { <header class="side">{brand()} {places(None)}</header> }.into_any()
-}
-
 fn surroundings(frame: FrameView, live: Live) -> AnyView {
+    let (sequence, is_nobody) = (frame.sequence.clone(), frame.name.is_empty());
+    // The feed starts where the first page ends; an effect runs only in the browser.
+    Effect::new(move |_| live.start(&sequence));
     view! {
         <header class="side">{brand()} {places(Some(frame.waiting.clone()))}</header>
         <div class="top">
@@ -59,6 +55,9 @@ fn surroundings(frame: FrameView, live: Live) -> AnyView {
                     maxlength="255"
                     autocomplete="off"
                 />
+                <kbd class="needs-script" aria-hidden="true">
+                    "/"
+                </kbd>
                 <button class="unseen">"Search"</button>
             </form>
             <span class="top__zone">{frame.zone}</span>
@@ -67,7 +66,7 @@ fn surroundings(frame: FrameView, live: Live) -> AnyView {
                 "as of "
                 {time(frame.as_of)}
             </span>
-            <details class="me">
+            <details class="me" hidden=is_nobody>
                 <summary title=frame.name.clone() aria-label=format!("Signed in as {}", frame.name)>
                     {frame.initials}
                 </summary>

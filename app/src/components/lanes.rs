@@ -10,7 +10,8 @@ const LANE: u32 = 32;
 /// The drawing.
 pub fn lanes(view: LanesView) -> AnyView {
     let height = u32::try_from(view.lanes.len()).unwrap_or(1) * LANE;
-    let spoken = format!("{} attempts in {} lanes, from {} to {}.", view.bars.len(), view.lanes.len(), view.from, view.to);
+    let spoken =
+        format!("{} attempts in {} lanes, from {} to {}.", view.bars.len(), view.lanes.len(), view.from, view.to);
     let names = view.lanes.into_iter().map(|name| view! { <span class="lanes__name">{name}</span> }).collect_view();
     let lines = (1..=height / LANE)
         .map(|lane| {

@@ -48,7 +48,7 @@ fn row_view(linked: LinkedRow) -> AnyView {
     let LinkedRow { row, href, select_href, is_chosen, is_gone } = linked;
     let select = select_href.map(|href| {
         let label = format!("Show what may be done about {}", row.key);
-        view! { <a class="rows__select" href=href aria-label=label aria-current=is_chosen.then_some("true")></a> }
+        view! { <a class="rows__select" href=href attr:data-noscroll="" aria-label=label aria-current=is_chosen.then_some("true")></a> }
     });
     let said = row.chips.iter().map(|chip| chip.text.as_str()).collect::<Vec<_>>().join(" · ");
     let chips = if row.chips.is_empty() {

@@ -62,10 +62,8 @@ fn item(item: Item) -> AnyView {
 
 fn repeats(repeats: Vec<Repeat>) -> AnyView {
     let label = format!("×{} the same", repeats.len() + 1);
-    let lines = repeats
-        .into_iter()
-        .map(|repeat| view! { <li>{time(repeat.at)} " " {repeat.title}</li> })
-        .collect_view();
+    let lines =
+        repeats.into_iter().map(|repeat| view! { <li>{time(repeat.at)} " " {repeat.title}</li> }).collect_view();
     view! {
         <details class="timeline__repeats">
             <summary>{label}</summary>

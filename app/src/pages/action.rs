@@ -9,12 +9,14 @@ use tallystick_domain::view::action::{ActionLine, ActionPage as ActionView, Seco
 
 use super::actions::standing_badge;
 use super::form::confirmation_field;
+use super::loading::{Asked, Coming, Data, loaded};
+use super::{pairs_of, value};
 use crate::api::action::{CompleteAction, DeclineAction, get_action};
 use crate::components::badge::state_badge;
 use crate::components::field::{ReasonField, hidden};
-use crate::components::notice::{banner, failed, failed_submission, loading};
+use crate::components::notice::{banner, failed_submission};
 use crate::components::time::full_time;
-use crate::live::Live;
+use crate::live::{Change, Live};
 
 /// One action.
 #[component]
@@ -22,20 +24,24 @@ pub fn ActionPage() -> impl IntoView {
     let params = use_params_map();
     let query = use_query_map();
     let key = Memo::new(move |_| params.with(|params| params.get("key").unwrap_or_default()));
-    let refused = Memo::new(move |_| query.with(|query| query.get("refused")));
-    let refresh = Live::get().refresh_on(move |change| change.topic == "action" && key.with_untracked(|key| change.id == *key));
-    let data = Resource::new(move || (key.get(), refused.get(), refresh.get()), |(key, refused, _)| get_action(key, refused));
+    let concerns = move |change: &Change| change.topic == "action" && key.with_untracked(|key| change.id == *key);
+    let refresh = Live::get().refresh_on(concerns);
+    let asked =
+        Memo::new(move |_| Asked { names: vec![key.get()], pairs: query.with(pairs_of), refresh: refresh.get() });
+    let show = |data| {
+        let Data::Action(view) = data else { return None };
+        Some(action(*view))
+    };
+    let fetch = |asked: Asked| -> Coming {
+        Box::pin(async move {
+            let action = get_action(asked.name(0), value(&asked.pairs, "refused"));
+            action.await.map(|view| Data::Action(Box::new(view)))
+        })
+    };
     view! {
         {move || query.with(repeated)}
         {move || query.with(failed_submission)}
-        <Transition fallback=loading>
-            {move || Suspend::new(async move {
-                match data.await {
-                    Ok(view) => action(view),
-                    Err(error) => failed(&error),
-                }
-            })}
-        </Transition>
+        {loaded(asked, fetch, show)}
     }
     .into_any()
 }

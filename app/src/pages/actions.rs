@@ -7,11 +7,12 @@ use tallystick_domain::action::Action;
 use tallystick_domain::view::action::{ActionLine, ActionsView, Standing};
 use tallystick_domain::view::encoded;
 
+use super::loading::{Asked, Coming, Data, loaded};
 use super::{address, pairs_of, with, without};
 use crate::api::Pairs;
 use crate::api::action::get_actions;
 use crate::components::badge::state_badge;
-use crate::components::notice::{empty, failed, loading, more};
+use crate::components::notice::{empty, more};
 use crate::components::time::time;
 use crate::live::Live;
 
@@ -19,19 +20,16 @@ use crate::live::Live;
 #[component]
 pub fn ActionsPage() -> impl IntoView {
     let query = use_query_map();
-    let pairs = Memo::new(move |_| query.with(pairs_of));
     let refresh = Live::get().refresh_on(|change| change.topic == "action");
-    let data = Resource::new(move || (pairs.get(), refresh.get()), |(pairs, _)| get_actions(pairs));
+    let asked = Memo::new(move |_| Asked { pairs: query.with(pairs_of), refresh: refresh.get(), ..Asked::default() });
+    let show = move |data| {
+        let Data::Actions(view) = data else { return None };
+        Some(actions(view, &asked.get_untracked().pairs))
+    };
+    let fetch = |asked: Asked| -> Coming { Box::pin(async { get_actions(asked.pairs).await.map(Data::Actions) }) };
     view! {
         <Title text="Actions · Tallystick" />
-        <Transition fallback=loading>
-            {move || Suspend::new(async move {
-                match data.await {
-                    Ok(view) => actions(view, &pairs.get_untracked()),
-                    Err(error) => failed(&error),
-                }
-            })}
-        </Transition>
+        {loaded(asked, fetch, show)}
     }
     .into_any()
 }
@@ -47,7 +45,10 @@ fn actions(view: ActionsView, pairs: &Pairs) -> AnyView {
         }
     });
     let list = if view.rows.is_empty() {
-        empty("No action is on record here", "What people ask for appears here with its reason, also when it is refused.")
+        empty(
+            "No action is on record here",
+            "What people ask for appears here with its reason, also when it is refused.",
+        )
     } else {
         table(view.rows)
     };

@@ -7,10 +7,12 @@ use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
 use tallystick_domain::view::action::{FormView, RefusedView, Typed};
 
+use super::loading::{Asked, Coming, Data, loaded};
+use super::{pairs_of, value};
 use crate::api::action::{SubmitAction, get_action_form};
 use crate::components::badge::{state_badge, verdict_badge};
 use crate::components::field::{ReasonField, TextField, hidden};
-use crate::components::notice::{failed, failed_submission, loading};
+use crate::components::notice::failed_submission;
 use crate::components::time::full_time;
 use crate::components::timeline::journal;
 
@@ -19,22 +21,24 @@ use crate::components::timeline::journal;
 pub fn FormPage() -> impl IntoView {
     let params = use_params_map();
     let query = use_query_map();
-    let asked = Memo::new(move |_| {
-        let (id, action) = params.with(|params| (params.get("id").unwrap_or_default(), params.get("action").unwrap_or_default()));
-        (id, action, query.with(|query| query.get("refused")))
-    });
     // Not kept current: the form shows one version, and the server tells when it is not the newest any more.
-    let data = Resource::new(move || asked.get(), |(id, action, refused)| get_action_form(id, action, refused));
+    let asked = Memo::new(move |_| {
+        let names = params.with(|params| ["id", "action"].map(|name| params.get(name).unwrap_or_default()).to_vec());
+        Asked { names, pairs: query.with(pairs_of), refresh: 0 }
+    });
+    let show = |data| {
+        let Data::Form(view) = data else { return None };
+        Some(form_page(*view))
+    };
+    let fetch = |asked: Asked| -> Coming {
+        Box::pin(async move {
+            let form = get_action_form(asked.name(0), asked.name(1), value(&asked.pairs, "refused"));
+            form.await.map(|view| Data::Form(Box::new(view)))
+        })
+    };
     view! {
         {move || query.with(failed_submission)}
-        <Transition fallback=loading>
-            {move || Suspend::new(async move {
-                match data.await {
-                    Ok(view) => form_page(view),
-                    Err(error) => failed(&error),
-                }
-            })}
-        </Transition>
+        {loaded(asked, fetch, show)}
     }
     .into_any()
 }

@@ -3,10 +3,13 @@
 pub mod action;
 pub mod actions;
 pub mod form;
+pub mod loading;
 pub mod not_found;
 pub mod operation;
 pub mod operations;
 pub mod queue;
+#[cfg(test)]
+mod rendering;
 pub mod settings;
 pub mod sign_in;
 pub mod tools;
@@ -54,7 +57,9 @@ fn value(pairs: &Pairs, name: &str) -> Option<String> {
 
 /// An address on this console that a page may lead back to; anything else is somebody's trick.
 fn way_back(told: Option<String>) -> Option<String> {
-    told.filter(|place| place == "/" || ["/?", "/operations?"].iter().any(|start| place.starts_with(start)) || place == "/operations")
+    told.filter(|place| {
+        place == "/" || ["/?", "/operations?"].iter().any(|start| place.starts_with(start)) || place == "/operations"
+    })
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ use tallystick_domain::view::arguments::ArgumentsView;
 use tallystick_domain::view::list::RowView;
 use tallystick_domain::view::operation::{Counts, EffectView, FindingView, OperationView, Promise, RelativeView};
 
+use super::loading::{Asked, Coming, Data, loaded};
 use super::way_back;
 use crate::api::operation::get_operation;
 use crate::components::badge::{state_badge, state_phrase, strength_badge};
 use crate::components::decision::{awaited, decision, known};
 use crate::components::lanes::lanes;
-use crate::components::notice::{failed, loading};
 use crate::components::tally::{key_window, tally};
 use crate::components::time::{full_time, time};
 use crate::components::timeline::{journal, timeline};
@@ -26,19 +26,15 @@ pub fn OperationPage() -> impl IntoView {
     let query = use_query_map();
     let id = Memo::new(move |_| params.with(|params| params.get("id").unwrap_or_default()));
     let refresh = Live::get().refresh_on(move |change| id.with_untracked(|id| change.id == *id));
-    let data = Resource::new(move || (id.get(), refresh.get()), |(id, _)| get_operation(id));
-    let back = Memo::new(move |_| way_back(query.with(|query| query.get("back"))));
-    view! {
-        <Transition fallback=loading>
-            {move || Suspend::new(async move {
-                match data.await {
-                    Ok(view) => operation(view, back.get_untracked()),
-                    Err(error) => failed(&error),
-                }
-            })}
-        </Transition>
-    }
-    .into_any()
+    let asked = Memo::new(move |_| Asked { names: vec![id.get()], refresh: refresh.get(), ..Asked::default() });
+    let show = move |data| {
+        let Data::Operation(view) = data else { return None };
+        Some(operation(*view, way_back(query.with_untracked(|query| query.get("back")))))
+    };
+    let fetch = |asked: Asked| -> Coming {
+        Box::pin(async move { get_operation(asked.name(0)).await.map(|view| Data::Operation(Box::new(view))) })
+    };
+    loaded(asked, fetch, show)
 }
 
 fn operation(mut view: OperationView, back: Option<String>) -> AnyView {

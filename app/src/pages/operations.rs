@@ -6,10 +6,11 @@ use leptos_router::hooks::use_query_map;
 use tallystick_domain::operation::State;
 use tallystick_domain::view::list::OperationsView;
 
+use super::loading::{Asked, Coming, Data, loaded};
 use super::{address, pairs_of, value, with};
 use crate::api::Pairs;
 use crate::api::operation::get_operations;
-use crate::components::notice::{empty, failed, loading, more};
+use crate::components::notice::{empty, more};
 use crate::components::rows::{LinkedRow, operation_table};
 use crate::live::Live;
 
@@ -17,19 +18,17 @@ use crate::live::Live;
 #[component]
 pub fn OperationsPage() -> impl IntoView {
     let query = use_query_map();
-    let pairs = Memo::new(move |_| query.with(pairs_of));
     let refresh = Live::get().refresh_on(|change| change.topic == "operation");
-    let data = Resource::new(move || (pairs.get(), refresh.get()), |(pairs, _)| get_operations(pairs));
+    let asked = Memo::new(move |_| Asked { pairs: query.with(pairs_of), refresh: refresh.get(), ..Asked::default() });
+    let show = move |data| {
+        let Data::Operations(view) = data else { return None };
+        Some(operations(view, &asked.get_untracked().pairs))
+    };
+    let fetch =
+        |asked: Asked| -> Coming { Box::pin(async { get_operations(asked.pairs).await.map(Data::Operations) }) };
     view! {
         <Title text="Operations · Tallystick" />
-        <Transition fallback=loading>
-            {move || Suspend::new(async move {
-                match data.await {
-                    Ok(view) => operations(view, &pairs.get_untracked()),
-                    Err(error) => failed(&error),
-                }
-            })}
-        </Transition>
+        {loaded(asked, fetch, show)}
     }
     .into_any()
 }
@@ -50,8 +49,14 @@ fn operations(view: OperationsView, pairs: &Pairs) -> AnyView {
         })
         .collect();
     let list = match (rows.is_empty(), is_filtered) {
-        (true, true) => empty("No operation matches", "The whole record was searched. Take a filter away, or look for the start of the key."),
-        (true, false) => empty("No operation is on record", "Import what already happened with `tallystick import FILE`, or let an agent propose with POST /api/v1/operations."),
+        (true, true) => empty(
+            "No operation matches",
+            "The whole record was searched. Take a filter away, or look for the start of the key.",
+        ),
+        (true, false) => empty(
+            "No operation is on record",
+            "Import what already happened with `tallystick import FILE`, or let an agent propose with POST /api/v1/operations.",
+        ),
         (false, _) => operation_table("Operations, newest first", rows),
     };
     let next = view.next.map(|after| address("/operations", &with(pairs, "after", &after)));

@@ -5,12 +5,13 @@ use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
 use tallystick_domain::view::list::{PanelView, QueueView, ReasonChip, RowView};
 
+use super::loading::{Asked, Coming, Data, loaded};
 use super::{address, pairs_of, with, without};
 use crate::api::Pairs;
 use crate::api::operation::get_queue;
 use crate::components::badge::state_phrase;
 use crate::components::decision::{action_cards, awaited, known};
-use crate::components::notice::{empty, failed, loading, more};
+use crate::components::notice::{empty, more};
 use crate::components::rows::{LinkedRow, operation_table};
 use crate::live::{Change, Live};
 
@@ -21,7 +22,6 @@ type Seen = StoredValue<Option<(Pairs, Vec<RowView>)>>;
 #[component]
 pub fn QueuePage() -> impl IntoView {
     let query = use_query_map();
-    let pairs = Memo::new(move |_| query.with(pairs_of));
     let live = Live::get();
     let seen: Seen = StoredValue::new(None);
     let on_page = move |change: &Change| {
@@ -30,24 +30,20 @@ pub fn QueuePage() -> impl IntoView {
         change.topic == "operation" && is_shown
     };
     let refresh = live.refresh_on(on_page);
-    let data = Resource::new(move || (pairs.get(), refresh.get()), |(pairs, _)| get_queue(pairs));
+    let asked = Memo::new(move |_| Asked { pairs: query.with(pairs_of), refresh: refresh.get(), ..Asked::default() });
     let read_anew = move || {
         seen.set_value(None);
         refresh.update(|count| *count += 1);
     };
+    let show = move |data| {
+        let Data::Queue(view) = data else { return None };
+        let arrivals = arrivals(live, &view);
+        Some(queue(view, &asked.get_untracked().pairs, seen, new_rows(arrivals, read_anew)))
+    };
+    let fetch = |asked: Asked| -> Coming { Box::pin(async { get_queue(asked.pairs).await.map(Data::Queue) }) };
     view! {
         <Title text="Queue · Tallystick" />
-        <Transition fallback=loading>
-            {move || Suspend::new(async move {
-                match data.await {
-                    Ok(view) => {
-                        let arrival = arrivals(live, &view);
-                        queue(view, &pairs.get_untracked(), seen, new_rows(arrival, read_anew))
-                    }
-                    Err(error) => failed(&error),
-                }
-            })}
-        </Transition>
+        {loaded(asked, fetch, show)}
     }
     .into_any()
 }

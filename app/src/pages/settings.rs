@@ -7,9 +7,10 @@ use leptos_router::hooks::use_query_map;
 use leptos_router::params::ParamsMap;
 use tallystick_domain::view::workspace::{PermissionView, PersonView, SettingsView, SourceView};
 
+use super::loading::{Asked, Coming, Data, loaded};
 use crate::api::workspace::{SetZone, get_settings};
 use crate::components::field::hidden;
-use crate::components::notice::{banner, failed, failed_submission, loading};
+use crate::components::notice::{banner, failed_submission};
 use crate::components::time::{full_time, time};
 use crate::live::Live;
 
@@ -18,7 +19,12 @@ use crate::live::Live;
 pub fn SettingsPage() -> impl IntoView {
     let query = use_query_map();
     let refresh = Live::get().refresh_on(|change| change.topic == "settings");
-    let data = Resource::new(move || refresh.get(), |_| get_settings());
+    let asked = Memo::new(move |_| Asked { refresh: refresh.get(), ..Asked::default() });
+    let show = |data| {
+        let Data::Settings(view) = data else { return None };
+        Some(settings(view))
+    };
+    let fetch = |_: Asked| -> Coming { Box::pin(async { get_settings().await.map(Data::Settings) }) };
     let saved = move || query.with(said);
     view! {
         <Title text="Settings · Tallystick" />
@@ -28,14 +34,7 @@ pub fn SettingsPage() -> impl IntoView {
             </div>
             {saved}
             {move || query.with(failed_submission)}
-            <Transition fallback=loading>
-                {move || Suspend::new(async move {
-                    match data.await {
-                        Ok(view) => settings(view),
-                        Err(error) => failed(&error),
-                    }
-                })}
-            </Transition>
+            {loaded(asked, fetch, show)}
         </section>
     }
     .into_any()

@@ -5,16 +5,22 @@ use leptos_meta::Title;
 use tallystick_domain::view::encoded;
 use tallystick_domain::view::operation::ToolView;
 
+use super::loading::{Asked, Coming, Data, loaded};
 use super::operation::promise_list;
 use crate::api::workspace::get_tools;
-use crate::components::notice::{empty, failed, loading};
+use crate::components::notice::empty;
 use crate::live::Live;
 
 /// The tools.
 #[component]
 pub fn ToolsPage() -> impl IntoView {
     let refresh = Live::get().refresh_on(|change| change.topic == "tool");
-    let data = Resource::new(move || refresh.get(), |_| get_tools());
+    let asked = Memo::new(move |_| Asked { refresh: refresh.get(), ..Asked::default() });
+    let show = |data| {
+        let Data::Tools(tools) = data else { return None };
+        Some(list(tools))
+    };
+    let fetch = |_: Asked| -> Coming { Box::pin(async { get_tools().await.map(Data::Tools) }) };
     view! {
         <Title text="Tools · Tallystick" />
         <section class="page" aria-labelledby="tools-title">
@@ -22,20 +28,18 @@ pub fn ToolsPage() -> impl IntoView {
                 <h1 id="tools-title">"Tools"</h1>
                 <p class="head__note">"a tool that nobody declared counts as irreversible, without key and look-up"</p>
             </div>
-            <Transition fallback=loading>
-                {move || Suspend::new(async move {
-                    match data.await {
-                        Ok(tools) if tools.is_empty() => {
-                            empty("No tool is declared", "Declare one with PUT /api/v1/tools/{name}; until then the unsafe answer counts.")
-                        }
-                        Ok(tools) => view! { <ul class="tools">{tools.into_iter().map(tool).collect_view()}</ul> }.into_any(),
-                        Err(error) => failed(&error),
-                    }
-                })}
-            </Transition>
+            {loaded(asked, fetch, show)}
         </section>
     }
     .into_any()
+}
+
+fn list(tools: Vec<ToolView>) -> AnyView {
+    if tools.is_empty() {
+        let text = "Declare one with PUT /api/v1/tools/{name}; until then the unsafe answer counts.";
+        return empty("No tool is declared", text);
+    }
+    view! { <ul class="tools">{tools.into_iter().map(tool).collect_view()}</ul> }.into_any()
 }
 
 fn tool(tool: ToolView) -> AnyView {
@@ -44,7 +48,11 @@ fn tool(tool: ToolView) -> AnyView {
         view! { " · " <a rel="external noreferrer" href=url.clone()>"where it is written"</a> }
     });
     let dual = tool.dual_threshold.map(|amount| view! { <p class="quiet">{format!("Two people from {amount}.")}</p> });
-    let executable = if tool.is_executable { "Operations can be adopted." } else { "Operations cannot be adopted: nothing here could send for it." };
+    let executable = if tool.is_executable {
+        "Operations can be adopted."
+    } else {
+        "Operations cannot be adopted: nothing here could send for it."
+    };
     view! {
         <li class="box">
             <div class="tool__head">

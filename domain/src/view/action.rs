@@ -121,6 +121,7 @@ pub struct ActionLine {
 /// An action for reading.
 pub fn action_line(parts: &ActionParts<'_>, lens: &Lens<'_>) -> ActionLine {
     let action = parts.act.input.action();
+    let has_changed = parts.from != parts.to;
     ActionLine {
         key: parts.key.into(),
         name: action.name().into(),
@@ -135,8 +136,8 @@ pub fn action_line(parts: &ActionParts<'_>, lens: &Lens<'_>) -> ActionLine {
         refusal: parts.refusal.map(ToString::to_string),
         at: lens.moment(parts.at),
         settled_at: parts.settled_at.map(|at| lens.moment(at)),
-        from: parts.from.map(state_badge),
-        to: parts.to.map(state_badge),
+        from: parts.from.filter(|_| has_changed).map(state_badge),
+        to: parts.to.filter(|_| has_changed).map(state_badge),
         seen_version: parts.act.seen_version.to_string(),
         made_version: parts.made_version.map(|version| version.to_string()),
         created: parts.created.map(Into::into),

@@ -167,7 +167,7 @@ pub fn entry_view(
         version: version.to_string(),
         at: lens.moment(at),
         by: by.name.clone(),
-        command: command.replace('_', " "),
+        command: command.strip_prefix("act ").unwrap_or(command).replace('_', " "),
         rules: rules.join(" · "),
         from: from.filter(|from| *from != to).map(super::state::state_badge),
         to: super::state::state_badge(to),

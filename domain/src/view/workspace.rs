@@ -7,7 +7,7 @@ use crate::action::Action;
 use crate::permission::{Permission, Role};
 
 /// What stands around every page.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FrameView {
     /// The reader's name.
     pub name: String,
