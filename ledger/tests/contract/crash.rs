@@ -12,8 +12,8 @@ on_both! {
     dropping_a_call_half_way_leaves_whole_commits_only,
 }
 
-const LINES: usize = 4_000;
-const BATCH: usize = 50;
+const LINES: usize = 1_200;
+const BATCH: usize = 20;
 
 fn lines() -> Vec<String> {
     (0..LINES)
