@@ -1,5 +1,7 @@
 //! The console's pages and their server functions, mounted with what they need: the record, who is asking, and the nonce.
 
+use std::sync::OnceLock;
+
 use axum::Router;
 use axum::http::request::Parts;
 use leptos::nonce::Nonce;
@@ -19,9 +21,11 @@ pub fn mount(router: Router<AppState>, state: &AppState) -> Router<AppState> {
     router.leptos_routes_with_context(state, routes(), move || provide(&ledger), move || shell(options.clone()))
 }
 
-/// Every place of the console.
+/// Every place of the console. Walked once a process: while leptos walks the routes it keeps every resource of the whole
+/// process from loading, and a page that another thread renders just then would wait for ever.
 pub fn routes() -> Vec<AxumRouteListing> {
-    generate_route_list(App)
+    static ROUTES: OnceLock<Vec<AxumRouteListing>> = OnceLock::new();
+    ROUTES.get_or_init(|| generate_route_list(App)).clone()
 }
 
 /// Runs once a request, after leptos has put the request's parts into the context.
