@@ -1,6 +1,5 @@
 //! The document around the pages: head, style sheet, and the script that starts the browser part.
 
-use leptos::config::LeptosOptions;
 use leptos::prelude::*;
 use leptos_meta::MetaTags;
 
@@ -21,9 +20,8 @@ pub struct PageAssets {
     pub browser: Option<(String, String)>,
 }
 
-/// The document. `options` is what the router hands over; every address comes from [`PageAssets`].
-pub fn shell(options: LeptosOptions) -> impl IntoView {
-    let _ = options;
+/// The document. Every address in it comes from [`PageAssets`].
+pub fn document() -> impl IntoView {
     let assets = use_context::<PageAssets>().unwrap_or_default();
     let script = assets.browser.clone().map(|browser| start_script(browser, assets.nonce.clone()));
     view! {

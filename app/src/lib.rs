@@ -8,6 +8,7 @@ pub mod components;
 pub mod document;
 pub mod keys;
 pub mod live;
+pub mod morph;
 pub mod pages;
 
 use leptos::prelude::*;

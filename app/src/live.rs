@@ -70,11 +70,7 @@ impl Live {
     }
 
     /// A number that rises, a moment later, after a change that `concerns` the page; a page's data depends on it.
-    pub fn refresh_on(self, concerns: impl Fn(&Change) -> bool + 'static) -> RwSignal<u32> {
-        self.refresh_when(Box::new(concerns))
-    }
-
-    fn refresh_when(self, concerns: Box<dyn Fn(&Change) -> bool>) -> RwSignal<u32> {
+    pub fn refresh_on(self, concerns: Box<dyn Fn(&Change) -> bool>) -> RwSignal<u32> {
         let refresh = RwSignal::new(0_u32);
         let is_due = StoredValue::new(false);
         let seen = StoredValue::new((0_i64, 0_u32));

@@ -1,32 +1,41 @@
 //! Reading the audit log, and acting. Acting always ends in a redirect, so that a form works alike with and without script.
 
 #![expect(
+    clippy::too_many_arguments,
+    reason = "a plain form's fields are flat, and all forms of actions are sent to one function"
+)]
+#![expect(
     missing_docs,
     reason = "the macro makes a struct of each function's arguments; the functions say what they mean"
 )]
 
 use leptos::prelude::*;
 use leptos::server_fn::codec::Json;
-use tallystick_domain::view::action::{ActionPage, ActionsView, FormView};
 
+use super::fragment::Fragment;
 use super::{ApiError, Pairs};
 
 /// A page of the audit log.
 #[server(prefix = "/ui", endpoint = "get_actions", input = Json)]
-pub async fn get_actions(pairs: Pairs) -> Result<ActionsView, ApiError> {
-    super::ssr::Reader::from_context().await?.actions(&pairs).await
+pub async fn get_actions(pairs: Pairs) -> Result<Fragment, ApiError> {
+    let view = super::ssr::Reader::from_context().await?.actions(&pairs).await?;
+    Ok(super::ssr::rendered("Actions", "", || crate::pages::actions::content(view, &pairs)))
 }
 
-/// One action's life. `refused` is the key of a press on its page that was refused.
+/// One action's life. The pair `refused` is the key of a press on its page that was refused.
 #[server(prefix = "/ui", endpoint = "get_action", input = Json)]
-pub async fn get_action(key: String, refused: Option<String>) -> Result<ActionPage, ApiError> {
-    super::ssr::Reader::from_context().await?.action(&key, refused.as_deref()).await
+pub async fn get_action(key: String, pairs: Pairs) -> Result<Fragment, ApiError> {
+    let view = super::ssr::Reader::from_context().await?.action(&key, &pairs).await?;
+    let title = format!("{} · {}", view.line.label, view.line.operation_key);
+    Ok(super::ssr::rendered(&title, "", || crate::pages::action::content(view, &pairs)))
 }
 
-/// The form of an action on an operation. `refused` is the key of the press before, when that was refused.
+/// The form of an action on an operation. The pair `refused` is the key of the press before, when that was refused.
 #[server(prefix = "/ui", endpoint = "get_action_form", input = Json)]
-pub async fn get_action_form(id: String, action: String, refused: Option<String>) -> Result<FormView, ApiError> {
-    super::ssr::Reader::from_context().await?.form(&id, &action, refused.as_deref()).await
+pub async fn get_action_form(id: String, action: String, pairs: Pairs) -> Result<Fragment, ApiError> {
+    let view = super::ssr::Reader::from_context().await?.form(&id, &action, &pairs).await?;
+    let title = format!("{} · {}", view.label, view.operation_key);
+    Ok(super::ssr::rendered(&title, "", || crate::pages::form::content(view, &pairs)))
 }
 
 /// Makes an action. Answers with a redirect to the action, or back to its form when it was refused.

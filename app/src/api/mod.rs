@@ -4,6 +4,7 @@
 
 pub mod action;
 pub mod error;
+pub mod fragment;
 pub mod operation;
 pub mod workspace;
 

@@ -7,10 +7,10 @@
 
 use leptos::prelude::*;
 use leptos::server_fn::codec::Json;
-use tallystick_domain::view::operation::ToolView;
-use tallystick_domain::view::workspace::{FrameView, SettingsView};
+use tallystick_domain::view::workspace::FrameView;
 
-use super::ApiError;
+use super::fragment::Fragment;
+use super::{ApiError, Pairs};
 
 /// What stands around every page.
 #[server(prefix = "/ui", endpoint = "get_frame", input = Json)]
@@ -20,14 +20,16 @@ pub async fn get_frame() -> Result<FrameView, ApiError> {
 
 /// Every declared tool.
 #[server(prefix = "/ui", endpoint = "get_tools", input = Json)]
-pub async fn get_tools() -> Result<Vec<ToolView>, ApiError> {
-    super::ssr::Reader::from_context().await?.tools().await
+pub async fn get_tools() -> Result<Fragment, ApiError> {
+    let tools = super::ssr::Reader::from_context().await?.tools().await?;
+    Ok(super::ssr::rendered("Tools", "", || crate::pages::tools::content(tools)))
 }
 
 /// The settings, people and the reader's permissions.
 #[server(prefix = "/ui", endpoint = "get_settings", input = Json)]
-pub async fn get_settings() -> Result<SettingsView, ApiError> {
-    super::ssr::Reader::from_context().await?.settings().await
+pub async fn get_settings(pairs: Pairs) -> Result<Fragment, ApiError> {
+    let view = super::ssr::Reader::from_context().await?.settings().await?;
+    Ok(super::ssr::rendered("Settings", "", || crate::pages::settings::content(view, &pairs)))
 }
 
 /// Sets the workspace zone.

@@ -9,7 +9,7 @@ use super::badge::{strength_badge, verdict_badge};
 use super::time::time;
 
 /// What is known, in a few sentences.
-pub fn known(sentences: Vec<String>) -> AnyView {
+pub fn known(sentences: &[String]) -> AnyView {
     if sentences.is_empty() {
         return ().into_any();
     }
@@ -104,7 +104,7 @@ fn line(action: ActionView) -> AnyView {
     let why = action.obstacle.unwrap_or(action.reason);
     view! {
         <li class="barred__line" title=action.grounds.join(" · ")>
-            <span class="barred__name" aria-disabled="true">
+            <span class="barred__name" role="link" aria-disabled="true">
                 {action.label}
             </span>
             {badge}

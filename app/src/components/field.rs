@@ -20,43 +20,28 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// A field for several lines, such as a reason. Leptos 0.8 does not escape the children of a `<textarea>`, so the
-/// initial text goes in escaped by us, and as a property in the browser.
-#[component]
-pub fn ReasonField(
-    /// The field's name in the form.
-    #[prop(into)]
-    name: String,
-    /// What stands above it.
-    #[prop(into)]
-    label: String,
-    /// What stands below it.
-    #[prop(into)]
-    hint: String,
-    /// What was typed before.
-    #[prop(into)]
-    initial: String,
-    /// Whether it must be filled in.
-    required: bool,
-) -> impl IntoView {
-    let hint_id = format!("{name}-hint");
+/// The field for a reason: what was typed before, and what stands above and below it. Leptos 0.8 does not escape the children of a `<textarea>`, so the
+/// initial text goes in escaped by us.
+pub fn reason_field(label: &'static str, hint: &'static str, initial: &str, required: bool) -> AnyView {
+    let hint_id = "reason-hint";
+    let initial = escaped(initial);
     view! {
         <label class="field">
             <span class="field__label">{label}</span>
             <textarea
-                name=name
+                name="reason"
                 rows="4"
                 maxlength="4000"
                 required=required
-                aria-describedby=hint_id.clone()
-                inner_html=escaped(&initial)
-                prop:value=initial
+                aria-describedby=hint_id
+                inner_html=initial
             ></textarea>
             <span class="field__hint" id=hint_id>
                 {hint}
             </span>
         </label>
     }
+    .into_any()
 }
 
 /// A field for one line.
@@ -116,9 +101,7 @@ mod tests {
     fn what_was_typed_never_leaves_the_field() {
         let typed = "</textarea><script>alert(1)</script> & \"so\"";
         let owner = Owner::new();
-        let html = owner.with(|| {
-            view! { <ReasonField name="reason" label="Reason" hint="Why" initial=typed required=true /> }.to_html()
-        });
+        let html = owner.with(|| reason_field("Reason", "Why", typed, true).to_html());
         assert_eq!(html.matches("</textarea>").count(), 1, "{html}");
         assert!(!html.contains("<script>"), "{html}");
         assert!(html.contains("&lt;/textarea&gt;&lt;script&gt;alert(1)"), "{html}");

@@ -10,24 +10,22 @@ use super::time::time;
 use crate::api::workspace::get_frame;
 use crate::keys::KeyHelp;
 use crate::live::{Live, Status};
-use crate::pages::loading::{Asked, Coming, Data, loaded};
 
 /// The frame. It reads its own figures anew when operations change.
 #[component]
 pub fn Frame() -> impl IntoView {
     let live = Live::get();
-    let refresh = live.refresh_on(|_| true);
-    let asked = Memo::new(move |_| Asked { refresh: refresh.get(), ..Asked::default() });
-    let show = move |data| {
-        let Data::Frame(frame) = data else { return None };
-        Some(surroundings(frame, live))
-    };
-    // Where the figures cannot be read, the places are still there.
-    let fetch = |_: Asked| -> Coming { Box::pin(async { Ok(Data::Frame(get_frame().await.unwrap_or_default())) }) };
+    let refresh = live.refresh_on(Box::new(|change| change.topic != "action"));
+    let data = Resource::new(move || refresh.get(), |_| get_frame());
     view! {
         <a class="skip" href="#main">"Skip to the content"</a>
         <div class="frame">
-            {loaded(asked, fetch, show)}
+            <Transition fallback=|| ()>
+                {move || Suspend::new(async move {
+                    // Where the figures cannot be read, the places are still there.
+                    surroundings(data.await.unwrap_or_default(), live)
+                })}
+            </Transition>
             <main id="main" tabindex="-1">
                 <Outlet />
             </main>
@@ -42,8 +40,10 @@ fn surroundings(frame: FrameView, live: Live) -> AnyView {
     // The feed starts where the first page ends; an effect runs only in the browser.
     Effect::new(move |_| live.start(&sequence));
     view! {
-        <header class="side">{brand()} {places(Some(frame.waiting.clone()))}</header>
-        <div class="top">
+        <nav class="side" aria-label="Places">
+            {brand()} {places(frame.waiting.clone())}
+        </nav>
+        <header class="top">
             <form class="search" role="search" method="get" action="/operations">
                 <label class="unseen" for="search">"Search operations"</label>
                 {icon("search")}
@@ -67,8 +67,8 @@ fn surroundings(frame: FrameView, live: Live) -> AnyView {
                 {time(frame.as_of)}
             </span>
             <details class="me" hidden=is_nobody>
-                <summary title=frame.name.clone() aria-label=format!("Signed in as {}", frame.name)>
-                    {frame.initials}
+                <summary title=frame.name.clone()>
+                    {frame.initials} <span class="unseen">{format!(": signed in as {}", frame.name)}</span>
                 </summary>
                 <div class="me__panel">
                     <p>
@@ -80,7 +80,7 @@ fn surroundings(frame: FrameView, live: Live) -> AnyView {
                     </form>
                 </div>
             </details>
-        </div>
+        </header>
     }
     .into_any()
 }
@@ -103,18 +103,16 @@ fn brand() -> AnyView {
     .into_any()
 }
 
-fn places(waiting: Option<String>) -> AnyView {
-    let waiting = waiting.filter(|count| count != "0");
+fn places(waiting: String) -> AnyView {
+    let waiting = Some(waiting).filter(|count| !count.is_empty() && count != "0");
     view! {
-        <nav class="places" aria-label="Places">
-            <ul>
-                {place("/", "queue", "Queue", waiting)}
-                {place("/operations", "operations", "Operations", None)}
-                {place("/actions", "actions", "Actions", None)}
-                {place("/tools", "tools", "Tools", None)}
-                {place("/settings", "settings", "Settings", None)}
-            </ul>
-        </nav>
+        <ul class="places">
+            {place("/", "queue", "Queue", waiting)}
+            {place("/operations", "operations", "Operations", None)}
+            {place("/actions", "actions", "Actions", None)}
+            {place("/tools", "tools", "Tools", None)}
+            {place("/settings", "settings", "Settings", None)}
+        </ul>
     }
     .into_any()
 }

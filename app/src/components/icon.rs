@@ -11,7 +11,12 @@ struct Sprite(Option<String>);
 /// Makes the sprite's address known: the server has it from the process, the browser from the document's head.
 pub fn provide_icons() {
     let told = use_context::<PageAssets>().map(|assets| assets.icons_url);
-    provide_context(Sprite(told.unwrap_or_else(|| read_from_head().filter(|url| !url.is_empty()))));
+    provide_sprite(told.unwrap_or_else(|| read_from_head().filter(|url| !url.is_empty())));
+}
+
+/// Makes a sprite's address known.
+pub fn provide_sprite(url: Option<String>) {
+    provide_context(Sprite(url));
 }
 
 fn read_from_head() -> Option<String> {

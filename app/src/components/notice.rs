@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::api::ApiError;
+use crate::api::{ApiError, Pairs};
 
 /// Nothing is there, and why that is so.
 pub fn empty(title: &'static str, text: &'static str) -> AnyView {
@@ -56,8 +56,8 @@ pub fn banner(tone: &'static str, title: String, text: String) -> AnyView {
 
 /// A form without script comes back to its page with a mark when it failed before it could be recorded. The mark's
 /// content is anybody's, so only our own words are shown.
-pub fn failed_submission(query: &leptos_router::params::ParamsMap) -> Option<AnyView> {
-    query.get_str("__err").map(|_| {
+pub fn failed_submission(pairs: &Pairs) -> Option<AnyView> {
+    pairs.iter().any(|(name, _)| name == "__err").then(|| {
         banner(
             "bad",
             "The form did not go through".into(),

@@ -17,8 +17,6 @@ pub struct LinkedRow {
     pub select_href: Option<String>,
     /// Whether its decision is shown.
     pub is_chosen: bool,
-    /// Whether it no longer belongs into the list; it stays where it was until the list is read anew.
-    pub is_gone: bool,
 }
 
 /// The table. `caption` names it for screen readers.
@@ -38,14 +36,14 @@ pub fn operation_table(caption: &'static str, rows: Vec<LinkedRow>) -> AnyView {
                     <th scope="col" class="rows__next">"First to do"</th>
                 </tr>
             </thead>
-            <tbody>{rows}</tbody>
+            <tbody data-kept="">{rows}</tbody>
         </table>
     }
     .into_any()
 }
 
 fn row_view(linked: LinkedRow) -> AnyView {
-    let LinkedRow { row, href, select_href, is_chosen, is_gone } = linked;
+    let LinkedRow { row, href, select_href, is_chosen } = linked;
     let select = select_href.map(|href| {
         let label = format!("Show what may be done about {}", row.key);
         view! { <a class="rows__select" href=href attr:data-noscroll="" aria-label=label aria-current=is_chosen.then_some("true")></a> }
@@ -71,11 +69,10 @@ fn row_view(linked: LinkedRow) -> AnyView {
         }
     });
     view! {
-        <tr class:rows__row--chosen=is_chosen class:rows__row--gone=is_gone>
+        <tr data-id=row.id.clone() class:rows__row--chosen=is_chosen>
             <td class="rows__state">
                 {select}
                 {state_badge(row.badge)}
-                {is_gone.then(|| view! { <span class="quiet">"no longer waits here"</span> })}
             </td>
             <th scope="row" class="rows__operation">
                 <a class="rows__key" href=href title=row.key.clone()>

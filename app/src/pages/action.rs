@@ -2,60 +2,45 @@
 
 use leptos::prelude::*;
 use leptos::server_fn::ServerFn;
-use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
-use leptos_router::params::ParamsMap;
 use tallystick_domain::view::action::{ActionLine, ActionPage as ActionView, SecondForm, Standing};
 
 use super::actions::standing_badge;
 use super::form::confirmation_field;
-use super::loading::{Asked, Coming, Data, loaded};
+use super::loading::{Asked, Coming, Place, shown};
 use super::{pairs_of, value};
+use crate::api::Pairs;
 use crate::api::action::{CompleteAction, DeclineAction, get_action};
 use crate::components::badge::state_badge;
-use crate::components::field::{ReasonField, hidden};
+use crate::components::field::{hidden, reason_field};
 use crate::components::notice::{banner, failed_submission};
 use crate::components::time::full_time;
-use crate::live::{Change, Live};
 
 /// One action.
 #[component]
 pub fn ActionPage() -> impl IntoView {
-    let params = use_params_map();
-    let query = use_query_map();
-    let key = Memo::new(move |_| params.with(|params| params.get("key").unwrap_or_default()));
-    let concerns = move |change: &Change| change.topic == "action" && key.with_untracked(|key| change.id == *key);
-    let refresh = Live::get().refresh_on(concerns);
-    let asked =
-        Memo::new(move |_| Asked { names: vec![key.get()], pairs: query.with(pairs_of), refresh: refresh.get() });
-    let show = |data| {
-        let Data::Action(view) = data else { return None };
-        Some(action(*view))
-    };
-    let fetch = |asked: Asked| -> Coming {
-        Box::pin(async move {
-            let action = get_action(asked.name(0), value(&asked.pairs, "refused"));
-            action.await.map(|view| Data::Action(Box::new(view)))
-        })
-    };
-    view! {
-        {move || query.with(repeated)}
-        {move || query.with(failed_submission)}
-        {loaded(asked, fetch, show)}
-    }
-    .into_any()
+    let (params, query) = (use_params_map(), use_query_map());
+    shown(Place {
+        asked: Memo::new(move |_| Asked {
+            names: vec![params.with(|params| params.get("key").unwrap_or_default())],
+            pairs: query.with(pairs_of),
+        }),
+        fetch: |asked| -> Coming { Box::pin(get_action(asked.name(0), asked.pairs)) },
+        concerns: |change, asked| change.topic == "action" && asked.names.contains(&change.id),
+        announces: false,
+    })
 }
 
 /// The page says when a press was not the first.
-fn repeated(query: &ParamsMap) -> Option<AnyView> {
-    if query.get_str("again").is_some() {
+fn repeated(pairs: &Pairs) -> Option<AnyView> {
+    if value(pairs, "again").is_some() {
         return Some(banner(
             "quiet",
             "Already recorded".into(),
             "This was sent more than once under the same key. It counts once; this is the answer it got the first time.".into(),
         ));
     }
-    query.get_str("reused").map(|_| {
+    value(pairs, "reused").map(|_| {
         banner(
             "bad",
             "Not done: this form had already been sent with other content".into(),
@@ -64,14 +49,15 @@ fn repeated(query: &ParamsMap) -> Option<AnyView> {
     })
 }
 
-fn action(view: ActionView) -> AnyView {
+/// What the page shows.
+pub fn content(view: ActionView, pairs: &Pairs) -> AnyView {
     let line = view.line;
-    let title = format!("{} · {} · Tallystick", line.label, line.operation_key);
     let refused = view.refused.map(|text| banner("bad", "Your press was refused".into(), text));
     let second = view.second.map(|form| second_person(form, line.key.clone(), &line.label));
     view! {
-        <Title text=title />
         <article class="page page--narrow">
+            {repeated(pairs)}
+            {failed_submission(pairs)}
             <nav class="back" aria-label="Back">
                 <a href="/actions">"← Actions"</a>
             </nav>
@@ -189,13 +175,7 @@ fn second_person(form: SecondForm, awaited: String, label: &str) -> AnyView {
             {hidden("awaited", awaited)}
             {hidden("action_key", form.decline_key)}
             {hidden("seen_version", form.seen_version)}
-            <ReasonField
-                name="reason"
-                label="Reason"
-                hint="It goes into the audit log, with your name."
-                initial=""
-                required=true
-            />
+            {reason_field("Reason", "It goes into the audit log, with your name.", "", true)}
             <div class="form__foot">
                 <button class="button">{button}</button>
             </div>

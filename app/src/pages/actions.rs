@@ -1,41 +1,34 @@
 //! `/actions`: the audit log: what people asked, what came of it, and why.
 
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
 use tallystick_domain::action::Action;
 use tallystick_domain::view::action::{ActionLine, ActionsView, Standing};
 use tallystick_domain::view::encoded;
 
-use super::loading::{Asked, Coming, Data, loaded};
+use super::loading::{Asked, Coming, Place, shown};
 use super::{address, pairs_of, with, without};
 use crate::api::Pairs;
 use crate::api::action::get_actions;
 use crate::components::badge::state_badge;
 use crate::components::notice::{empty, more};
 use crate::components::time::time;
-use crate::live::Live;
 
 /// The audit log.
 #[component]
 pub fn ActionsPage() -> impl IntoView {
     let query = use_query_map();
-    let refresh = Live::get().refresh_on(|change| change.topic == "action");
-    let asked = Memo::new(move |_| Asked { pairs: query.with(pairs_of), refresh: refresh.get(), ..Asked::default() });
-    let show = move |data| {
-        let Data::Actions(view) = data else { return None };
-        Some(actions(view, &asked.get_untracked().pairs))
-    };
-    let fetch = |asked: Asked| -> Coming { Box::pin(async { get_actions(asked.pairs).await.map(Data::Actions) }) };
-    view! {
-        <Title text="Actions · Tallystick" />
-        {loaded(asked, fetch, show)}
-    }
-    .into_any()
+    shown(Place {
+        asked: Memo::new(move |_| Asked { names: vec![], pairs: query.with(pairs_of) }),
+        fetch: |asked| -> Coming { Box::pin(get_actions(asked.pairs)) },
+        concerns: |change, _| change.topic == "action",
+        announces: false,
+    })
 }
 
-fn actions(view: ActionsView, pairs: &Pairs) -> AnyView {
-    let shown = view.rows.len();
+/// What the page shows.
+pub fn content(view: ActionsView, pairs: &Pairs) -> AnyView {
+    let count = view.rows.len();
     let limited = view.operation.as_ref().map(|(id, key)| {
         view! {
             <p class="part">
@@ -62,7 +55,7 @@ fn actions(view: ActionsView, pairs: &Pairs) -> AnyView {
             {kinds(view.kind.as_deref(), pairs)}
             {limited}
             {list}
-            {more(next, shown)}
+            {more(next, count)}
         </section>
     }
     .into_any()

@@ -3,15 +3,15 @@
 
 use leptos::prelude::*;
 use leptos::server_fn::ServerFn;
-use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
 use tallystick_domain::view::action::{FormView, RefusedView, Typed};
 
-use super::loading::{Asked, Coming, Data, loaded};
-use super::{pairs_of, value};
+use super::loading::{Asked, Coming, Place, shown, unconcerned};
+use super::pairs_of;
+use crate::api::Pairs;
 use crate::api::action::{SubmitAction, get_action_form};
 use crate::components::badge::{state_badge, verdict_badge};
-use crate::components::field::{ReasonField, TextField, hidden};
+use crate::components::field::{self, TextField, hidden};
 use crate::components::notice::failed_submission;
 use crate::components::time::full_time;
 use crate::components::timeline::journal;
@@ -19,32 +19,21 @@ use crate::components::timeline::journal;
 /// The form of one action.
 #[component]
 pub fn FormPage() -> impl IntoView {
-    let params = use_params_map();
-    let query = use_query_map();
-    // Not kept current: the form shows one version, and the server tells when it is not the newest any more.
-    let asked = Memo::new(move |_| {
-        let names = params.with(|params| ["id", "action"].map(|name| params.get(name).unwrap_or_default()).to_vec());
-        Asked { names, pairs: query.with(pairs_of), refresh: 0 }
-    });
-    let show = |data| {
-        let Data::Form(view) = data else { return None };
-        Some(form_page(*view))
-    };
-    let fetch = |asked: Asked| -> Coming {
-        Box::pin(async move {
-            let form = get_action_form(asked.name(0), asked.name(1), value(&asked.pairs, "refused"));
-            form.await.map(|view| Data::Form(Box::new(view)))
-        })
-    };
-    view! {
-        {move || query.with(failed_submission)}
-        {loaded(asked, fetch, show)}
-    }
-    .into_any()
+    let (params, query) = (use_params_map(), use_query_map());
+    shown(Place {
+        asked: Memo::new(move |_| Asked {
+            names: params.with(|params| ["id", "action"].map(|name| params.get(name).unwrap_or_default()).to_vec()),
+            pairs: query.with(pairs_of),
+        }),
+        fetch: |asked| -> Coming { Box::pin(get_action_form(asked.name(0), asked.name(1), asked.pairs)) },
+        // The form shows one version, and the server tells when it is not the newest any more.
+        concerns: unconcerned,
+        announces: false,
+    })
 }
 
-fn form_page(mut view: FormView) -> AnyView {
-    let title = format!("{} · {} · Tallystick", view.label, view.operation_key);
+/// What the page shows.
+pub fn content(mut view: FormView, pairs: &Pairs) -> AnyView {
     let back = format!("/operations/{}", view.operation_id);
     let refused = view.refused.take().map(refused);
     let consequence = view.consequence.drain(..).map(|line| view! { <li>{line}</li> }).collect_view();
@@ -72,8 +61,8 @@ fn form_page(mut view: FormView) -> AnyView {
         None => open_form(view, back),
     };
     view! {
-        <Title text=title />
         <article class="page page--narrow">
+            {failed_submission(pairs)}
             {head}
             {refused}
             <section class="box">
@@ -164,10 +153,7 @@ fn reason_field(view: &FormView) -> AnyView {
         (false, true) => ("Reason", "It goes into the audit log, with your name."),
         (false, false) => ("Reason (optional)", "It goes into the audit log, with your name."),
     };
-    view! {
-        <ReasonField name="reason" label=label hint=hint initial=view.typed.reason.clone() required=view.needs_reason />
-    }
-    .into_any()
+    field::reason_field(label, hint, &view.typed.reason, view.needs_reason)
 }
 
 /// A field in which the end of the operation key must be typed.

@@ -1,41 +1,18 @@
-//! Loads a page's data and shows it. One concrete inner function serves all pages: what is generic over data is compiled
-//! once for each, and the browser pays for every copy.
+//! Puts a page's content in place, and keeps it current. One concrete function serves all pages: what is generic is
+//! compiled once for each use, and the browser pays for every copy.
 
 use std::pin::Pin;
-use std::sync::Arc;
 
 use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos_meta::Title;
 use serde::{Deserialize, Serialize};
-use tallystick_domain::view::action::{ActionPage, ActionsView, FormView};
-use tallystick_domain::view::list::{OperationsView, QueueView};
-use tallystick_domain::view::operation::{OperationView, ToolView};
-use tallystick_domain::view::workspace::{FrameView, SettingsView};
 
+use crate::api::fragment::Fragment;
 use crate::api::{ApiError, Pairs};
 use crate::components::notice::{failed, loading};
-
-/// The data of any page.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub enum Data {
-    /// Of what frames the pages.
-    Frame(FrameView),
-    /// Of the queue.
-    Queue(QueueView),
-    /// Of all operations.
-    Operations(OperationsView),
-    /// Of one operation.
-    Operation(Box<OperationView>),
-    /// Of the form of an action.
-    Form(Box<FormView>),
-    /// Of the audit log.
-    Actions(ActionsView),
-    /// Of one action.
-    Action(Box<ActionPage>),
-    /// Of the tools.
-    Tools(Vec<ToolView>),
-    /// Of the settings.
-    Settings(SettingsView),
-}
+use crate::live::{Change, Live};
+use crate::morph::{is_shown, morph_content};
 
 /// What an address asks for. Equal questions are not asked twice.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -44,8 +21,6 @@ pub struct Asked {
     pub names: Vec<String>,
     /// The query.
     pub pairs: Pairs,
-    /// How often the page was told to read itself anew.
-    pub refresh: u32,
 }
 
 impl Asked {
@@ -55,30 +30,118 @@ impl Asked {
     }
 }
 
-/// Data on its way.
-pub type Coming = Pin<Box<dyn Future<Output = Result<Data, ApiError>> + Send>>;
+/// Content on its way.
+pub type Coming = Pin<Box<dyn Future<Output = Result<Fragment, ApiError>> + Send>>;
 
-type Show = Arc<dyn Fn(Data) -> AnyView + Send + Sync>;
-
-/// Fetches what is asked, and again whenever that changes, and shows it. `show` answers with nothing for data that is not
-/// this page's; the reader is then told to reload.
-pub fn loaded(
-    asked: Memo<Asked>,
-    fetch: fn(Asked) -> Coming,
-    show: impl Fn(Data) -> Option<AnyView> + Send + Sync + 'static,
-) -> AnyView {
-    show_loaded(asked, fetch, Arc::new(move |data| show(data).unwrap_or_else(|| failed(&ApiError::Outdated))))
+/// How a page is filled and kept current.
+pub struct Place {
+    /// What its address asks for.
+    pub asked: Memo<Asked>,
+    /// Gets it.
+    pub fetch: fn(Asked) -> Coming,
+    /// Which changes make it read itself anew.
+    pub concerns: fn(&Change, &Asked) -> bool,
+    /// Whether it says how many operations have come to wait since it was read.
+    pub announces: bool,
 }
 
-fn show_loaded(asked: Memo<Asked>, fetch: fn(Asked) -> Coming, show: Show) -> AnyView {
-    let data = Resource::new(move || asked.get(), fetch);
+/// Content as it is kept between server and browser: the document holds the text already, so it is not sent twice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Shown {
+    title: String,
+    sequence: String,
+    #[serde(skip)]
+    html: String,
+}
+
+impl From<Fragment> for Shown {
+    fn from(Fragment { title, html, sequence }: Fragment) -> Self {
+        Self { title, sequence, html }
+    }
+}
+
+/// A page that no change concerns.
+pub fn unconcerned(_: &Change, _: &Asked) -> bool {
+    false
+}
+
+/// Shows a place.
+pub fn shown(Place { asked, fetch, concerns, announces }: Place) -> AnyView {
+    let live = Live::get();
+    let data = Resource::new(
+        move || asked.get(),
+        move |asked| {
+            let coming = fetch(asked);
+            async move { coming.await.map(Shown::from) }
+        },
+    );
+    let read_at = RwSignal::new(0_i64);
+    // Effects run only in the browser.
+    Effect::new(move |_| {
+        if let Some(Ok(shown)) = data.get() {
+            read_at.set(shown.sequence.parse().unwrap_or(0));
+        }
+    });
+    let refresh = live.refresh_on(Box::new(move |change| asked.with_untracked(|asked| concerns(change, asked))));
+    Effect::new(move |before: Option<u32>| {
+        let count = refresh.get();
+        if before.is_some_and(|before| before != count) {
+            spawn_local(read_anew(fetch(asked.get_untracked()), read_at));
+        }
+        count
+    });
+    let new = announces.then(|| new_rows(live, read_at, data));
     view! {
+        {new}
         <Transition fallback=loading>
-            {move || {
-                let show = Arc::clone(&show);
-                Suspend::new(async move { data.await.map_or_else(|error| failed(&error), |data| show(data)) })
-            }}
+            {move || Suspend::new(async move { data.await.map_or_else(|error| failed(&error), content) })}
         </Transition>
+    }
+    .into_any()
+}
+
+fn content(shown: Shown) -> AnyView {
+    view! {
+        <Title text=shown.title />
+        <div id="content" inner_html=shown.html></div>
+    }
+    .into_any()
+}
+
+/// Reads a page anew and changes what differs. When that fails, what is there stays; the dot in the head tells the rest.
+async fn read_anew(coming: Coming, read_at: RwSignal<i64>) {
+    let Ok(fragment) = coming.await else { return };
+    let Some(content) = document().get_element_by_id("content") else { return };
+    morph_content(&content, &fragment.html);
+    read_at.try_set(fragment.sequence.parse().unwrap_or(0));
+}
+
+/// Says `+N new` and reads the list anew when pressed, so that rows never jump under the pointer by themselves.
+fn new_rows(live: Live, read_at: RwSignal<i64>, data: Resource<Result<Shown, ApiError>>) -> AnyView {
+    let count = move || {
+        let since = read_at.get();
+        live.changes.with(|changes| {
+            let arrived = changes.iter().filter(|change| change.sequence > since && change.needs_attention);
+            let mut ids: Vec<&str> = arrived.map(|change| change.id.as_str()).filter(|id| !is_shown(id)).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            ids.len()
+        })
+    };
+    let button = move || {
+        let count = count();
+        (count > 0).then(|| {
+            view! {
+                <button class="button button--new" on:click=move |_| data.refetch()>
+                    {format!("+{count} new")}
+                </button>
+            }
+        })
+    };
+    view! {
+        <div class="new" role="status">
+            {button}
+        </div>
     }
     .into_any()
 }

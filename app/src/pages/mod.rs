@@ -19,17 +19,17 @@ use tallystick_domain::view::encoded;
 
 use crate::api::Pairs;
 
-/// The address's query as pairs, without what Leptos adds after a form that failed.
+/// The address's query as pairs.
 fn pairs_of(query: &ParamsMap) -> Pairs {
-    let all = query.clone().into_iter().map(|(name, value)| (name.to_string(), value));
-    all.filter(|(name, _)| !name.starts_with("__")).collect()
+    query.clone().into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
 /// A place with a query. Empty values are left out.
 fn address(path: &str, pairs: &Pairs) -> String {
     let mut out = path.to_owned();
     let mut sign = '?';
-    for (name, value) in pairs.iter().filter(|(_, value)| !value.is_empty()) {
+    // What Leptos adds after a form that failed is told once and goes no further.
+    for (name, value) in pairs.iter().filter(|(name, value)| !value.is_empty() && !name.starts_with("__")) {
         out.push(sign);
         out.push_str(&encoded(name));
         out.push('=');

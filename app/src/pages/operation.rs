@@ -1,15 +1,15 @@
 //! `/operations/{id}`: what is known, how it is known, and what may safely be done now.
 
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
 use tallystick_domain::operation::Severity;
 use tallystick_domain::view::arguments::ArgumentsView;
 use tallystick_domain::view::list::RowView;
 use tallystick_domain::view::operation::{Counts, EffectView, FindingView, OperationView, Promise, RelativeView};
 
-use super::loading::{Asked, Coming, Data, loaded};
-use super::way_back;
+use super::loading::{Asked, Coming, Place, shown};
+use super::{pairs_of, value, way_back};
+use crate::api::Pairs;
 use crate::api::operation::get_operation;
 use crate::components::badge::{state_badge, state_phrase, strength_badge};
 use crate::components::decision::{awaited, decision, known};
@@ -17,35 +17,31 @@ use crate::components::lanes::lanes;
 use crate::components::tally::{key_window, tally};
 use crate::components::time::{full_time, time};
 use crate::components::timeline::{journal, timeline};
-use crate::live::Live;
 
 /// One operation.
 #[component]
 pub fn OperationPage() -> impl IntoView {
-    let params = use_params_map();
-    let query = use_query_map();
-    let id = Memo::new(move |_| params.with(|params| params.get("id").unwrap_or_default()));
-    let refresh = Live::get().refresh_on(move |change| id.with_untracked(|id| change.id == *id));
-    let asked = Memo::new(move |_| Asked { names: vec![id.get()], refresh: refresh.get(), ..Asked::default() });
-    let show = move |data| {
-        let Data::Operation(view) = data else { return None };
-        Some(operation(*view, way_back(query.with_untracked(|query| query.get("back")))))
-    };
-    let fetch = |asked: Asked| -> Coming {
-        Box::pin(async move { get_operation(asked.name(0)).await.map(|view| Data::Operation(Box::new(view))) })
-    };
-    loaded(asked, fetch, show)
+    let (params, query) = (use_params_map(), use_query_map());
+    shown(Place {
+        asked: Memo::new(move |_| Asked {
+            names: vec![params.with(|params| params.get("id").unwrap_or_default())],
+            pairs: query.with(pairs_of),
+        }),
+        fetch: |asked| -> Coming { Box::pin(get_operation(asked.name(0), asked.pairs)) },
+        concerns: |change, asked| asked.names.contains(&change.id),
+        announces: false,
+    })
 }
 
-fn operation(mut view: OperationView, back: Option<String>) -> AnyView {
-    let title = format!("{} · Tallystick", view.row.key);
+/// What the page shows.
+pub fn content(mut view: OperationView, pairs: &Pairs) -> AnyView {
+    let back = way_back(value(pairs, "back"));
     let waiting = view.decision.awaited.take().map(awaited);
-    let knowledge = known(std::mem::take(&mut view.decision.known));
+    let knowledge = known(&view.decision.known);
     let row = view.row;
     let raw = format!("/api/v1/operations/{}", row.id);
     let log = format!("/actions?operation={}", row.id);
     view! {
-        <Title text=title />
         <article class="page" aria-labelledby="operation-title">
             {back_link(back)}
             <div class="operation__top">
@@ -76,16 +72,6 @@ fn operation(mut view: OperationView, back: Option<String>) -> AnyView {
                         </details>
                     </section>
                     {arguments(view.arguments)}
-                </div>
-                <section class="box columns__first" aria-labelledby="decision-title">
-                    <h2 id="decision-title" class="box__title">"What may be done now"</h2>
-                    {knowledge}
-                    {decision(view.decision)}
-                </section>
-                <div class="columns__side">
-                    {effects(view.effects)}
-                    {contract(view.contract, view.verification)}
-                    {relatives(view.relatives, view.aliases)}
                     <section class="box" aria-labelledby="raw-title">
                         <h2 id="raw-title" class="box__title">"The record itself"</h2>
                         <p>
@@ -98,6 +84,16 @@ fn operation(mut view: OperationView, back: Option<String>) -> AnyView {
                             {format!("State by {} · version {} · as of ", view.fold_rule, view.version)} {full_time(view.as_of)}
                         </p>
                     </section>
+                </div>
+                <section class="box columns__first" aria-labelledby="decision-title">
+                    <h2 id="decision-title" class="box__title">"What may be done now"</h2>
+                    {knowledge}
+                    {decision(view.decision)}
+                </section>
+                <div class="columns__side">
+                    {effects(view.effects)}
+                    {contract(view.contract, view.verification)}
+                    {relatives(view.relatives, view.aliases)}
                 </div>
             </div>
         </article>

@@ -1,42 +1,35 @@
 //! `/operations`: every operation, newest first; filters and search stand in the address.
 
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
 use tallystick_domain::operation::State;
 use tallystick_domain::view::list::OperationsView;
 
-use super::loading::{Asked, Coming, Data, loaded};
+use super::loading::{Asked, Coming, Place, shown};
 use super::{address, pairs_of, value, with};
 use crate::api::Pairs;
 use crate::api::operation::get_operations;
 use crate::components::notice::{empty, more};
 use crate::components::rows::{LinkedRow, operation_table};
-use crate::live::Live;
+use crate::morph::is_shown;
 
 /// All operations.
 #[component]
 pub fn OperationsPage() -> impl IntoView {
     let query = use_query_map();
-    let refresh = Live::get().refresh_on(|change| change.topic == "operation");
-    let asked = Memo::new(move |_| Asked { pairs: query.with(pairs_of), refresh: refresh.get(), ..Asked::default() });
-    let show = move |data| {
-        let Data::Operations(view) = data else { return None };
-        Some(operations(view, &asked.get_untracked().pairs))
-    };
-    let fetch =
-        |asked: Asked| -> Coming { Box::pin(async { get_operations(asked.pairs).await.map(Data::Operations) }) };
-    view! {
-        <Title text="Operations · Tallystick" />
-        {loaded(asked, fetch, show)}
-    }
-    .into_any()
+    shown(Place {
+        asked: Memo::new(move |_| Asked { names: vec![], pairs: query.with(pairs_of) }),
+        fetch: |asked| -> Coming { Box::pin(get_operations(asked.pairs)) },
+        concerns: |change, _| change.topic == "operation" && is_shown(&change.id),
+        announces: false,
+    })
 }
 
-fn operations(view: OperationsView, pairs: &Pairs) -> AnyView {
+/// What the page shows.
+pub fn content(view: OperationsView, pairs: &Pairs) -> AnyView {
     let here = address("/operations", pairs);
     let is_filtered = pairs.iter().any(|(name, value)| name != "limit" && !value.is_empty());
-    let shown = view.rows.len();
+    let count = view.rows.len();
     let rows: Vec<LinkedRow> = view
         .rows
         .into_iter()
@@ -44,7 +37,6 @@ fn operations(view: OperationsView, pairs: &Pairs) -> AnyView {
             href: address(&format!("/operations/{}", row.id), &vec![("back".into(), here.clone())]),
             select_href: None,
             is_chosen: false,
-            is_gone: false,
             row,
         })
         .collect();
@@ -68,7 +60,7 @@ fn operations(view: OperationsView, pairs: &Pairs) -> AnyView {
             </div>
             {filters(pairs, view.tools, view.destinations, is_filtered)}
             {list}
-            {more(next, shown)}
+            {more(next, count)}
         </section>
     }
     .into_any()
@@ -86,10 +78,10 @@ fn filters(pairs: &Pairs, tools: Vec<String>, destinations: Vec<String>, is_filt
                 <span class="field__label">"Key, receipt or id"</span>
                 <input type="search" name="search" value=search maxlength="255" autocomplete="off" />
             </label>
-            {choice("state", "State", states, value(pairs, "state"))}
-            {choice("tool", "Tool", tools, value(pairs, "tool"))}
-            {choice("destination", "Destination", destinations, value(pairs, "destination"))}
-            {choice("mode", "Mode", modes, value(pairs, "mode"))}
+            {choice("state", "State", states, value(pairs, "state").as_deref())}
+            {choice("tool", "Tool", tools, value(pairs, "tool").as_deref())}
+            {choice("destination", "Destination", destinations, value(pairs, "destination").as_deref())}
+            {choice("mode", "Mode", modes, value(pairs, "mode").as_deref())}
             <label class="check">
                 <input type="checkbox" name="without_key" value="true" checked=without_key />
                 "without a key"
@@ -101,16 +93,18 @@ fn filters(pairs: &Pairs, tools: Vec<String>, destinations: Vec<String>, is_filt
     .into_any()
 }
 
-fn choice(name: &'static str, label: &'static str, values: Vec<String>, chosen: Option<String>) -> AnyView {
-    let values = match &chosen {
+fn choice(name: &'static str, label: &'static str, values: Vec<String>, chosen: Option<&str>) -> AnyView {
+    let values: Vec<String> = match chosen {
         // A value that does not occur any more is still what the page shows.
-        Some(chosen) if !values.contains(chosen) => values.into_iter().chain([chosen.clone()]).collect(),
+        Some(chosen) if !values.iter().any(|value| value == chosen) => {
+            values.into_iter().chain([chosen.to_owned()]).collect()
+        }
         _ => values,
     };
     let options = values
         .into_iter()
         .map(|value| {
-            let is_chosen = chosen.as_ref() == Some(&value);
+            let is_chosen = chosen == Some(value.as_str());
             let word = value.replace('_', " ");
             let word = if name == "state" { word } else { value.clone() };
             view! {

@@ -1,11 +1,10 @@
 //! `/`: everything that waits for a person, uncertain first, and the decision of the chosen row beside it.
 
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
-use tallystick_domain::view::list::{PanelView, QueueView, ReasonChip, RowView};
+use tallystick_domain::view::list::{PanelView, QueueView, ReasonChip};
 
-use super::loading::{Asked, Coming, Data, loaded};
+use super::loading::{Asked, Coming, Place, shown};
 use super::{address, pairs_of, with, without};
 use crate::api::Pairs;
 use crate::api::operation::get_queue;
@@ -13,106 +12,32 @@ use crate::components::badge::state_phrase;
 use crate::components::decision::{action_cards, awaited, known};
 use crate::components::notice::{empty, more};
 use crate::components::rows::{LinkedRow, operation_table};
-use crate::live::{Change, Live};
-
-/// The rows as the reader last saw them in order, and for which filter.
-type Seen = StoredValue<Option<(Pairs, Vec<RowView>)>>;
+use crate::morph::is_shown;
 
 /// The queue.
 #[component]
 pub fn QueuePage() -> impl IntoView {
     let query = use_query_map();
-    let live = Live::get();
-    let seen: Seen = StoredValue::new(None);
-    let on_page = move |change: &Change| {
-        let is_shown =
-            seen.with_value(|seen| seen.as_ref().is_some_and(|(_, rows)| rows.iter().any(|row| row.id == change.id)));
-        change.topic == "operation" && is_shown
-    };
-    let refresh = live.refresh_on(on_page);
-    let asked = Memo::new(move |_| Asked { pairs: query.with(pairs_of), refresh: refresh.get(), ..Asked::default() });
-    let read_anew = move || {
-        seen.set_value(None);
-        refresh.update(|count| *count += 1);
-    };
-    let show = move |data| {
-        let Data::Queue(view) = data else { return None };
-        let arrivals = arrivals(live, &view);
-        Some(queue(view, &asked.get_untracked().pairs, seen, new_rows(arrivals, read_anew)))
-    };
-    let fetch = |asked: Asked| -> Coming { Box::pin(async { get_queue(asked.pairs).await.map(Data::Queue) }) };
-    view! {
-        <Title text="Queue · Tallystick" />
-        {loaded(asked, fetch, show)}
-    }
-    .into_any()
+    shown(Place {
+        asked: Memo::new(move |_| Asked { names: vec![], pairs: query.with(pairs_of) }),
+        fetch: |asked| -> Coming { Box::pin(get_queue(asked.pairs)) },
+        concerns: |change, _| change.topic == "operation" && is_shown(&change.id),
+        announces: true,
+    })
 }
 
-/// How many operations have come to wait since the page was read.
-fn arrivals(live: Live, view: &QueueView) -> impl Fn() -> usize + Clone + Send + 'static {
-    let read_at: i64 = view.sequence.parse().unwrap_or(i64::MAX);
-    let shown: Vec<String> = view.rows.iter().map(|row| row.id.clone()).collect();
-    move || {
-        live.changes.with(|changes| {
-            let mut ids: Vec<&String> = changes
-                .iter()
-                .filter(|change| change.sequence > read_at && change.needs_attention && !shown.contains(&change.id))
-                .map(|change| &change.id)
-                .collect();
-            ids.sort();
-            ids.dedup();
-            ids.len()
-        })
-    }
-}
-
-fn new_rows(
-    count: impl Fn() -> usize + Clone + Send + 'static,
-    read_anew: impl Fn() + Copy + Send + 'static,
-) -> AnyView {
-    view! {
-        <div class="new" role="status" aria-live="polite">
-            {move || {
-                let count = count();
-                (count > 0)
-                    .then(|| view! { <button class="button button--new" on:click=move |_| read_anew()>{format!("+{count} new")}</button> })
-            }}
-        </div>
-    }
-    .into_any()
-}
-
-/// The rows in the order in which they were seen, so that nothing jumps under the pointer; what left stays, marked.
-fn in_seen_order(before: Vec<RowView>, now: &[RowView]) -> Vec<(RowView, bool)> {
-    let current = |old: RowView| match now.iter().find(|row| row.id == old.id) {
-        Some(row) => (row.clone(), false),
-        None => (old, true),
-    };
-    before.into_iter().map(current).collect()
-}
-
-fn arranged(rows: Vec<RowView>, pairs: &Pairs, seen: Seen) -> Vec<(RowView, bool)> {
-    let filter = without(pairs, &["selected"]);
-    let before = seen.with_value(|seen| seen.as_ref().filter(|(of, _)| *of == filter).map(|(_, rows)| rows.clone()));
-    let arranged = match before {
-        Some(before) => in_seen_order(before, &rows),
-        None => rows.into_iter().map(|row| (row, false)).collect(),
-    };
-    seen.set_value(Some((filter, arranged.iter().map(|(row, _)| row.clone()).collect())));
-    arranged
-}
-
-fn queue(view: QueueView, pairs: &Pairs, seen: Seen, new_rows: AnyView) -> AnyView {
+/// What the page shows.
+pub fn content(view: QueueView, pairs: &Pairs) -> AnyView {
     let chosen_id = view.chosen.as_ref().map(|panel| panel.row.id.clone());
     let here = address("/", pairs);
-    let shown = view.rows.len();
-    let rows: Vec<LinkedRow> = arranged(view.rows, pairs, seen)
+    let count = view.rows.len();
+    let rows: Vec<LinkedRow> = view
+        .rows
         .into_iter()
-        .map(|(row, is_gone)| LinkedRow {
+        .map(|row| LinkedRow {
             href: address(&format!("/operations/{}", row.id), &vec![("back".into(), here.clone())]),
             select_href: Some(address("/", &with(pairs, "selected", &row.id))),
             is_chosen: chosen_id.as_ref() == Some(&row.id),
-            is_gone,
             row,
         })
         .collect();
@@ -127,7 +52,12 @@ fn queue(view: QueueView, pairs: &Pairs, seen: Seen, new_rows: AnyView) -> AnyVi
     let next = view.next.map(|after| address("/", &with(&without(pairs, &["selected"]), "after", &after)));
     let earlier = super::value(pairs, "after").map(|_| {
         let first = address("/", &without(pairs, &["after", "selected"]));
-        view! { <p class="part">"This is not the first page. " <a href=first>"To the most urgent"</a></p> }
+        view! {
+            <p class="part">
+                "This is not the first page. "
+                <a href=first>"To the most urgent"</a>
+            </p>
+        }
     });
     let panel = view.chosen.map(|chosen| panel(chosen, &here, &view.total));
     view! {
@@ -136,12 +66,11 @@ fn queue(view: QueueView, pairs: &Pairs, seen: Seen, new_rows: AnyView) -> AnyVi
                 <div class="head">
                     <h1 id="queue-title">{title(&view.total)}</h1>
                     <p class="head__note">{note(view.oldest.as_deref(), view.losing_soon)}</p>
-                    {new_rows}
                 </div>
                 {chips(view.chips, pairs)}
                 {earlier}
                 {list}
-                {more(next, shown)}
+                {more(next, count)}
             </section>
             {panel}
         </div>
@@ -212,7 +141,7 @@ fn panel(panel: PanelView, here: &str, total: &str) -> AnyView {
             <h2 class="panel__key code">{panel.row.key}</h2>
             <p class="quiet">{format!("{} · {}{stake}", panel.row.target, panel.class)}</p>
             {waiting}
-            {known(std::mem::take(&mut decision.known))}
+            {known(&decision.known)}
             {action_cards(decision)}
             <div class="panel__foot">
                 {primary} <a class="button" class:button--first=opens_first href=href>

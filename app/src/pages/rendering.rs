@@ -61,7 +61,6 @@ fn linked(key: &str) -> LinkedRow {
         href: "/operations/0190".into(),
         select_href: Some("/?selected=0190".into()),
         is_chosen: true,
-        is_gone: false,
     }
 }
 

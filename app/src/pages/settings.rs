@@ -2,50 +2,36 @@
 
 use leptos::prelude::*;
 use leptos::server_fn::ServerFn;
-use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
-use leptos_router::params::ParamsMap;
 use tallystick_domain::view::workspace::{PermissionView, PersonView, SettingsView, SourceView};
 
-use super::loading::{Asked, Coming, Data, loaded};
+use super::loading::{Asked, Coming, Place, shown, unconcerned};
+use super::{pairs_of, value};
+use crate::api::Pairs;
 use crate::api::workspace::{SetZone, get_settings};
 use crate::components::field::hidden;
 use crate::components::notice::{banner, failed_submission};
 use crate::components::time::{full_time, time};
-use crate::live::Live;
 
 /// The settings.
 #[component]
 pub fn SettingsPage() -> impl IntoView {
     let query = use_query_map();
-    let refresh = Live::get().refresh_on(|change| change.topic == "settings");
-    let asked = Memo::new(move |_| Asked { refresh: refresh.get(), ..Asked::default() });
-    let show = |data| {
-        let Data::Settings(view) = data else { return None };
-        Some(settings(view))
-    };
-    let fetch = |_: Asked| -> Coming { Box::pin(async { get_settings().await.map(Data::Settings) }) };
-    let saved = move || query.with(said);
-    view! {
-        <Title text="Settings · Tallystick" />
-        <section class="page page--narrow" aria-labelledby="settings-title">
-            <div class="head">
-                <h1 id="settings-title">"Settings"</h1>
-            </div>
-            {saved}
-            {move || query.with(failed_submission)}
-            {loaded(asked, fetch, show)}
-        </section>
-    }
-    .into_any()
+    shown(Place {
+        asked: Memo::new(move |_| Asked { names: vec![], pairs: query.with(pairs_of) }),
+        fetch: |asked| -> Coming { Box::pin(get_settings(asked.pairs)) },
+        // A form is being filled in; its version tells when the settings changed meanwhile.
+        concerns: unconcerned,
+        announces: false,
+    })
 }
 
 /// What came of the last form.
-fn said(query: &ParamsMap) -> Option<AnyView> {
-    if query.get_str("saved").is_some() {
+fn said(pairs: &Pairs) -> Option<AnyView> {
+    if value(pairs, "saved").is_some() {
         return Some(banner("good", "Saved".into(), "Times are shown in this zone from now on.".into()));
     }
-    let text = match query.get_str("problem")? {
+    let text = match value(pairs, "problem")?.as_str() {
         "zone" => "That is not a zone of the IANA database, such as Europe/Berlin. Choose one from the list.",
         "stale" => "Somebody else changed the settings since you opened this page. Look at them, then save again.",
         _ => return None,
@@ -53,13 +39,20 @@ fn said(query: &ParamsMap) -> Option<AnyView> {
     Some(banner("bad", "Not saved".into(), text.into()))
 }
 
-fn settings(view: SettingsView) -> AnyView {
-    let role = view.role.clone();
+/// What the page shows.
+pub fn content(view: SettingsView, pairs: &Pairs) -> AnyView {
     view! {
-        {zone(view.zone, view.version, view.zones, view.may_administer, view.as_of)}
-        {people(view.people)}
-        {sources(view.sources)}
-        {permissions(view.permissions, role)}
+        <section class="page page--narrow" aria-labelledby="settings-title">
+            <div class="head">
+                <h1 id="settings-title">"Settings"</h1>
+            </div>
+            {said(pairs)}
+            {failed_submission(pairs)}
+            {zone(view.zone, view.version, view.zones, view.may_administer, view.as_of)}
+            {people(view.people)}
+            {sources(view.sources)}
+            {permissions(view.permissions, &view.role)}
+        </section>
     }
     .into_any()
 }
@@ -166,7 +159,7 @@ fn sources(sources: Vec<SourceView>) -> AnyView {
     .into_any()
 }
 
-fn permissions(permissions: Vec<PermissionView>, role: String) -> AnyView {
+fn permissions(permissions: Vec<PermissionView>, role: &str) -> AnyView {
     let rows = permissions
         .into_iter()
         .map(|permission| {

@@ -1,34 +1,34 @@
 //! `/tools`: what each tool does to the world, and what its destination promises.
 
 use leptos::prelude::*;
-use leptos_meta::Title;
 use tallystick_domain::view::encoded;
 use tallystick_domain::view::operation::ToolView;
 
-use super::loading::{Asked, Coming, Data, loaded};
+use super::loading::{Asked, Coming, Place, shown};
 use super::operation::promise_list;
 use crate::api::workspace::get_tools;
 use crate::components::notice::empty;
-use crate::live::Live;
 
 /// The tools.
 #[component]
 pub fn ToolsPage() -> impl IntoView {
-    let refresh = Live::get().refresh_on(|change| change.topic == "tool");
-    let asked = Memo::new(move |_| Asked { refresh: refresh.get(), ..Asked::default() });
-    let show = |data| {
-        let Data::Tools(tools) = data else { return None };
-        Some(list(tools))
-    };
-    let fetch = |_: Asked| -> Coming { Box::pin(async { get_tools().await.map(Data::Tools) }) };
+    shown(Place {
+        asked: Memo::new(|_| Asked::default()),
+        fetch: |_| -> Coming { Box::pin(get_tools()) },
+        concerns: |change, _| change.topic == "tool",
+        announces: false,
+    })
+}
+
+/// What the page shows.
+pub fn content(tools: Vec<ToolView>) -> AnyView {
     view! {
-        <Title text="Tools · Tallystick" />
         <section class="page" aria-labelledby="tools-title">
             <div class="head">
                 <h1 id="tools-title">"Tools"</h1>
                 <p class="head__note">"a tool that nobody declared counts as irreversible, without key and look-up"</p>
             </div>
-            {loaded(asked, fetch, show)}
+            {list(tools)}
         </section>
     }
     .into_any()

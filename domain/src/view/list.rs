@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::decision::DecisionView;
 use super::state::{StateBadge, TallyView, WindowView, key_window, state_badge, tally};
 use super::{ChipView, Lens, Moment, stake_in_words, target_in_words};
+use crate::name::{DestinationName, ToolName};
 use crate::operation::{Head, Mode, Projection, Reason};
 
 /// One operation as a row.
@@ -51,8 +52,8 @@ pub fn row_view(head: &Head, row: &Projection, lens: &Lens<'_>) -> RowView {
         key_given: head.key_given,
         badge: state_badge(row.state),
         target: target_in_words(
-            head.tool.as_ref().map(|tool| tool.as_str()),
-            head.destination.as_ref().map(|destination| destination.as_str()),
+            head.tool.as_ref().map(ToolName::as_str),
+            head.destination.as_ref().map(DestinationName::as_str),
         ),
         is_observed: head.mode == Mode::Observed,
         stake: stake_in_words(row.impact.as_ref()),

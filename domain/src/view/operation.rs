@@ -84,7 +84,7 @@ pub fn counts(row: &Projection, outcome: &Outcome) -> Counts {
         _ => format!("{proven} to {}", proven + possible),
     };
     if row.effects_likely > 0 {
-        effects.push_str(&format!(" ({} likely)", row.effects_likely));
+        effects = format!("{effects} ({} likely)", row.effects_likely);
     }
     let possible_sends = outcome.attempts.iter().filter(|attempt| attempt.is_possible_send).count();
     let attempts = match possible_sends {

@@ -184,8 +184,8 @@ pub fn tally(row: &Projection) -> TallyView {
     };
     match groups.as_slice() {
         [] => {}
-        [only] => caption.push_str(&format!(" · {}", only.layer)),
-        several => caption.push_str(&format!(" · {} layers", several.len())),
+        [only] => caption = format!("{caption} · {}", only.layer),
+        several => caption = format!("{caption} · {} layers", several.len()),
     }
     let is_loud = row.attempts_allowed.is_some_and(|allowed| row.attempts > allowed) || groups.len() > 1;
     TallyView { spoken: spoken_tally(attempts, &groups), groups, caption, is_loud }
@@ -212,7 +212,7 @@ fn spoken_tally(attempts: usize, groups: &[TallyGroup]) -> String {
             .filter(|(count, _)| *count > 0)
             .map(|(count, word)| format!("{count} {word}"))
             .collect();
-        spoken.push_str(&format!(" {}: {}.", group.layer, kinds.join(", ")));
+        spoken = format!("{spoken} {}: {}.", group.layer, kinds.join(", "));
     }
     spoken
 }

@@ -1,5 +1,7 @@
 //! The timeline of an operation: attempts, evidence and people's acts, newest first; equal neighbours are one line.
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
 use super::arguments::change_lines;
@@ -122,7 +124,7 @@ pub fn timeline(
         fact_item(fact, is_first, secret_fields, trust, lens)
     });
     let mut items: Vec<Dated> = own.chain(inherited).chain(facts).collect();
-    items.sort_by(|one, other| other.at.cmp(&one.at));
+    items.sort_by_key(|item| Reverse(item.at));
     merge(items)
 }
 

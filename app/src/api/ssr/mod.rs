@@ -3,6 +3,7 @@
 
 mod acting;
 mod reading;
+mod rendering;
 mod zone;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use tallystick_domain::view::Lens;
 use tallystick_ledger::{Ledger, LedgerError};
 
 pub use self::acting::{Fields, Press};
+pub use self::rendering::rendered;
 use self::zone::ZonePrinter;
 use super::ApiError;
 use crate::document::PageAssets;
@@ -43,8 +45,8 @@ pub struct PageContext {
     pub browser: Option<(String, String)>,
 }
 
-/// The document around the pages, with the addresses of the context.
-pub fn shell(options: LeptosOptions) -> impl IntoView {
+/// The document around the pages, with the addresses of the context. What the router hands over holds nothing that is needed.
+pub fn shell(_: LeptosOptions) -> impl IntoView {
     if let Some(context) = use_context::<PageContext>() {
         provide_context(PageAssets {
             nonce: context.nonce,
@@ -54,7 +56,7 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
             browser: context.browser,
         });
     }
-    crate::document::shell(options)
+    crate::document::document()
 }
 
 /// Who reads, in which zone.

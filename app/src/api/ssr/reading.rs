@@ -2,7 +2,7 @@
 
 use tallystick_domain::action::Action;
 use tallystick_domain::decision::{ActionRuling, Verdict};
-use tallystick_domain::name::{ActionKey, OperationId};
+use tallystick_domain::name::{ActionKey, DestinationName, OperationId, ToolName};
 use tallystick_domain::operation::Record;
 use tallystick_domain::permission::Permission;
 use tallystick_domain::query::{OperationQuery, QueryError, QueueQuery};
@@ -156,7 +156,7 @@ impl Reader {
     }
 
     /// The form of one action.
-    pub async fn form(&self, id: &str, action: &str, refused: Option<&str>) -> Result<FormView, ApiError> {
+    pub async fn form(&self, id: &str, action: &str, pairs: &Pairs) -> Result<FormView, ApiError> {
         let action = Action::parse(action).ok_or_else(|| not_found("action"))?;
         let examined = self.examine(id).await?;
         let names = self.names().await;
@@ -164,7 +164,7 @@ impl Reader {
         let (record, ruling) = (&examined.record, &examined.ruling);
         let row = record.row.as_ref().ok_or_else(|| not_found("operation"))?;
         let one = ruling.on(action).cloned().unwrap_or_else(|| not_concerned(action));
-        let before = match refused {
+        let before = match value(pairs, "refused") {
             Some(key) => self.refused_press(key, record).await?,
             None => None,
         };
@@ -177,8 +177,8 @@ impl Reader {
             operation_key: head.key.to_string(),
             badge: state_badge(row.state),
             target: target_in_words(
-                head.tool.as_ref().map(|t| t.as_str()),
-                head.destination.as_ref().map(|d| d.as_str()),
+                head.tool.as_ref().map(ToolName::as_str),
+                head.destination.as_ref().map(DestinationName::as_str),
             ),
             stake: stake.into_iter().chain([class_words(row.class).to_owned()]).collect::<Vec<_>>().join(" · "),
             consequence: consequence(action, one.verdict),
@@ -209,12 +209,13 @@ impl Reader {
 
     /// A page of the audit log.
     pub async fn actions(&self, pairs: &Pairs) -> Result<ActionsView, ApiError> {
-        let value =
-            |name| borrowed(pairs).find(|(key, value)| *key == name && !value.is_empty()).map(|(_, value)| value);
-        let operation = value("operation").and_then(|id| OperationId::parse(id).ok());
-        let kind = value("action").and_then(Action::parse);
-        let page =
-            self.ledger.actions(&self.actor, operation.as_ref(), kind, value("after"), LOG_PAGE).await.map_err(told)?;
+        let operation = value(pairs, "operation").and_then(|id| OperationId::parse(id).ok());
+        let kind = value(pairs, "action").and_then(Action::parse);
+        let page = self
+            .ledger
+            .actions(&self.actor, operation.as_ref(), kind, value(pairs, "after"), LOG_PAGE)
+            .await
+            .map_err(told)?;
         let names = self.names().await;
         let lens = self.lens(page.as_of, &names);
         Ok(ActionsView {
@@ -230,7 +231,7 @@ impl Reader {
     }
 
     /// One action's life.
-    pub async fn action(&self, key: &str, refused: Option<&str>) -> Result<ActionPage, ApiError> {
+    pub async fn action(&self, key: &str, pairs: &Pairs) -> Result<ActionPage, ApiError> {
         let record = self.action_record(key).await?;
         let examined = self.ledger.operation(&self.actor, &record.operation_id).await.map_err(told)?;
         let names = self.names().await;
@@ -245,7 +246,7 @@ impl Reader {
             }
             _ => None,
         };
-        let refused = match refused {
+        let refused = match value(pairs, "refused") {
             Some(key) => self.action_record(key).await.ok().and_then(|press| press.refusal.map(|why| why.to_string())),
             None => None,
         };
@@ -327,6 +328,11 @@ impl Reader {
 
 fn borrowed(pairs: &Pairs) -> impl Iterator<Item = (&str, &str)> {
     pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+}
+
+/// The value of one pair; nothing where it is absent or empty.
+fn value<'a>(pairs: &'a Pairs, name: &str) -> Option<&'a str> {
+    borrowed(pairs).find(|(key, value)| *key == name && !value.is_empty()).map(|(_, value)| value)
 }
 
 fn bad_query(error: &QueryError) -> ApiError {
