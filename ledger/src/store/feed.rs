@@ -4,7 +4,7 @@ use tallystick_domain::operation::{Head, Projection};
 
 use super::table::Table;
 use super::value::Value;
-use super::{Conn, Tx, WORKSPACE, postgres, sqlite};
+use super::{Tx, WORKSPACE, postgres, sqlite};
 use crate::LedgerError;
 use crate::changes::{CatchUp, Change};
 
@@ -79,7 +79,7 @@ impl Tx {
                 needs_attention: false,
             });
         }
-        if matches!(self.conn, Conn::Sqlite(_) | Conn::SqliteReader(_)) {
+        if !self.is_postgres() {
             let rows = changes.iter().map(values).collect();
             return self.insert(&OUTBOX, rows).await.map(|_| ());
         }

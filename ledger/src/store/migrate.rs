@@ -73,7 +73,7 @@ async fn schema_version(tx: &mut Tx) -> Result<i64, LedgerError> {
 
 /// Runs inside the write transaction, so two processes that start together apply each step once.
 async fn apply(tx: &mut Tx) -> Result<(), LedgerError> {
-    if tx.pick("", "postgres") == "postgres" {
+    if tx.is_postgres() {
         tx.fetch(postgres::LOCK_SCHEMA, Vec::new()).await?;
     }
     tx.execute(tx.pick(sqlite::SCHEMA_TABLE, postgres::SCHEMA_TABLE), Vec::new()).await?;

@@ -172,12 +172,16 @@ impl Tx {
         self.execute(sql, Vec::new()).await.map(|_| ())
     }
 
+    fn is_postgres(&self) -> bool {
+        match self.conn {
+            Conn::Sqlite(_) | Conn::SqliteReader(_) => false,
+            Conn::Postgres(_) | Conn::PostgresReader(_) => true,
+        }
+    }
+
     /// The statement of this engine.
     pub(crate) fn pick(&self, sqlite: &'static str, postgres: &'static str) -> &'static str {
-        match self.conn {
-            Conn::Sqlite(_) | Conn::SqliteReader(_) => sqlite,
-            Conn::Postgres(_) | Conn::PostgresReader(_) => postgres,
-        }
+        if self.is_postgres() { postgres } else { sqlite }
     }
 
     /// The record's clock, now: after any wait, inside the transaction (semantics 4.7).

@@ -46,6 +46,11 @@ pub(super) const SCHEMA_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrati
 
 /// How long a statement waits for another process before it gives up.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Pages the writer may keep, in negative KiB: its indexes stay in memory while a large file is imported. Taken only
+/// as they are used.
+const WRITER_CACHE: &str = "-32768";
+/// The log is folded into the file after so many pages: a batch of an import is about a thousand.
+const CHECKPOINT_PAGES: &str = "8000";
 /// The most members of one folded commit.
 const FOLD_LIMIT: usize = 128;
 /// How many callers may queue before the next one waits for a place.
@@ -76,7 +81,9 @@ impl Sqlite {
             .clone()
             .create_if_missing(true)
             .journal_mode(if in_memory { SqliteJournalMode::Memory } else { SqliteJournalMode::Wal })
-            .synchronous(SqliteSynchronous::Full);
+            .synchronous(SqliteSynchronous::Full)
+            .pragma("cache_size", WRITER_CACHE)
+            .pragma("wal_autocheckpoint", CHECKPOINT_PAGES);
         let connection = writing.connect().await.map_err(from_driver)?;
         let readers = (!in_memory).then(|| {
             // Readers leave the journal mode alone: setting it would need the writer's lock.
@@ -192,9 +199,12 @@ impl Writer {
             file.check()?;
         }
         self.tx.control("BEGIN IMMEDIATE").await?;
-        let outcome = self.run_members(members).await;
+        let outcome = match members {
+            [alone] => self.run_alone(alone).await,
+            several => self.run_members(several).await,
+        };
         let outcome = match outcome {
-            Ok(()) => self.tx.control("COMMIT").await,
+            Ok(end) => self.tx.control(end).await,
             Err(error) => Err(error),
         };
         if let Err(error) = &outcome {
@@ -206,7 +216,16 @@ impl Writer {
         outcome
     }
 
-    async fn run_members(&mut self, members: &mut [Box<dyn Job>]) -> Result<(), LedgerError> {
+    /// A member without neighbours needs no savepoint (and SQLite no copy of every page it touches).
+    async fn run_alone(&mut self, member: &mut Box<dyn Job>) -> Result<&'static str, LedgerError> {
+        match member.run(&mut self.tx).await {
+            MemberEnd::Keep => Ok("COMMIT"),
+            MemberEnd::Undo => Ok("ROLLBACK"),
+            MemberEnd::Abort(error) => Err(error),
+        }
+    }
+
+    async fn run_members(&mut self, members: &mut [Box<dyn Job>]) -> Result<&'static str, LedgerError> {
         for member in members {
             self.tx.control("SAVEPOINT member").await?;
             match member.run(&mut self.tx).await {
@@ -217,7 +236,7 @@ impl Writer {
             }
             self.tx.control("RELEASE member").await?;
         }
-        Ok(())
+        Ok("COMMIT")
     }
 }
 

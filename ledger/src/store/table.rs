@@ -26,8 +26,8 @@ const CHUNKS: [usize; 3] = [64, 8, 1];
 /// Keys are asked for by this many at once; a shorter list is filled up with its last key.
 const ASKED: usize = 64;
 
-/// By the address of what the text is made from, and how many.
-type Texts = Mutex<HashMap<(usize, usize, usize), Arc<str>>>;
+/// By the addresses of what the text is made from, how many, and how parameters are written.
+type Texts = Mutex<HashMap<(usize, usize, usize, bool), Arc<str>>>;
 static TEXTS: LazyLock<Texts> = LazyLock::new(Mutex::default);
 
 /// The text for (what, how many), made once. Everything in it is ours: names of tables and columns, and `$n`.
@@ -35,22 +35,28 @@ fn text(
     name: &'static str,
     columns: &'static [&'static str],
     count: usize,
+    is_numbered: bool,
     make: impl FnOnce() -> String,
 ) -> AssertSqlSafe<Arc<str>> {
     let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = (name.as_ptr().addr(), columns.as_ptr().addr(), count);
+    let key = (name.as_ptr().addr(), columns.as_ptr().addr(), count, is_numbered);
     AssertSqlSafe(Arc::clone(texts.entry(key).or_insert_with(|| make().into())))
 }
 
-fn insert_text(table: &Table, count: usize) -> String {
+/// SQLite finds a numbered parameter by walking through all of them; nameless ones are bound in order.
+fn insert_text(table: &Table, count: usize, is_numbered: bool) -> String {
     let mut sql = format!("INSERT INTO {} ({}) VALUES ", table.name, table.columns.join(", "));
     let mut number = 0;
     for row in 0..count {
         sql.push_str(if row == 0 { "(" } else { ", (" });
         for column in 0..table.columns.len() {
             number += 1;
-            let comma = if column == 0 { "" } else { ", " };
-            let _ = write!(sql, "{comma}${number}");
+            sql.push_str(if column == 0 { "" } else { ", " });
+            if is_numbered {
+                let _ = write!(sql, "${number}");
+            } else {
+                sql.push('?');
+            }
         }
         sql.push(')');
     }
@@ -63,13 +69,18 @@ fn insert_text(table: &Table, count: usize) -> String {
 impl Tx {
     /// Inserts rows; how many went in.
     pub(crate) async fn insert(&mut self, table: &'static Table, rows: Vec<Vec<Value>>) -> Result<u64, LedgerError> {
+        let is_numbered = self.is_postgres();
         let mut inserted = 0;
         let mut rows = rows.into_iter();
         for chunk in CHUNKS {
             while rows.len() >= chunk {
                 let args = rows.by_ref().take(chunk).flatten().collect();
-                inserted +=
-                    self.execute(text(table.name, table.columns, chunk, || insert_text(table, chunk)), args).await?;
+                inserted += self
+                    .execute(
+                        text(table.name, table.columns, chunk, is_numbered, || insert_text(table, chunk, is_numbered)),
+                        args,
+                    )
+                    .await?;
             }
         }
         Ok(inserted)
@@ -90,7 +101,7 @@ impl Tx {
             let mut args: Vec<Value> = first.to_vec();
             args.extend(chunk.iter().cloned());
             args.extend((chunk.len()..asked).map(|_| chunk[chunk.len() - 1].clone()));
-            let text = text(sql, &[], asked, || {
+            let text = text(sql, &[], asked, true, || {
                 let list: Vec<_> = (0..asked).map(|at| format!("${}", at + first.len() + 1)).collect();
                 sql.replace("{keys}", &list.join(", "))
             });
