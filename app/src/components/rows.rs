@@ -46,7 +46,7 @@ fn row_view(linked: LinkedRow) -> AnyView {
     let LinkedRow { row, href, select_href, is_chosen } = linked;
     let select = select_href.map(|href| {
         let label = format!("Show what may be done about {}", row.key);
-        view! { <a class="rows__select" href=href attr:data-noscroll="" aria-label=label aria-current=is_chosen.then_some("true")></a> }
+        view! { <a class="rows__select" href=href data-noscroll="" aria-label=label aria-current=is_chosen.then_some("true")></a> }
     });
     let said = row.chips.iter().map(|chip| chip.text.as_str()).collect::<Vec<_>>().join(" · ");
     let chips = if row.chips.is_empty() {
@@ -105,10 +105,11 @@ fn elided(key: &str) -> AnyView {
     let length = key.chars().count();
     let split = key.char_indices().nth(length.saturating_sub(10)).map_or(0, |(at, _)| at);
     let (head, tail) = key.split_at(if length > 20 { split } else { key.len() });
+    let tail = (!tail.is_empty()).then(|| view! { <span>{tail.to_owned()}</span> });
     view! {
         <span class="elided">
             <span class="elided__head">{head.to_owned()}</span>
-            <span>{tail.to_owned()}</span>
+            {tail}
         </span>
     }
     .into_any()
