@@ -1,6 +1,8 @@
 //! For benches only: keeps the statements that a use case ran, and runs them again bare. The same SQL text, the same
 //! driver, the same durability, and nothing of ours around them: what a figure is compared with.
 
+#![expect(clippy::disallowed_methods, reason = "a bench measures with the machine's own clock")]
+
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 

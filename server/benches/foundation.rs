@@ -1,6 +1,8 @@
 //! The figures of the main job, each beside the raw statements of the same run: the same SQL text, driver and
 //! durability, with nothing of ours around them. `cargo xtask bench foundation --rows 10000,1000000`.
 
+#![expect(clippy::disallowed_methods, reason = "a bench measures with the machine's own clock")]
+
 mod client;
 
 use std::error::Error;

@@ -30,6 +30,7 @@ impl Tale {
     }
 
     /// A send that began `minutes_ago` and ended `seconds` later.
+    #[expect(clippy::too_many_arguments, reason = "one line of a story, read like a table")]
     fn sent(&mut self, minutes_ago: f64, seconds: f64, op: &str, n: u32, owner: &str, key: Option<&str>, end: &Value) {
         let mut start = json!({"n": n, "owner": owner});
         if let (Some(start), Some(key)) = (start.as_object_mut(), key) {
