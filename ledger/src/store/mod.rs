@@ -23,9 +23,12 @@ pub(crate) mod value;
 pub(crate) mod verify;
 pub(crate) mod work;
 
+use std::collections::HashMap;
+
 use sqlx::pool::PoolConnection;
 use sqlx::{SqlSafeStr, Transaction};
 use tallystick_domain::time::Timestamp;
+use tallystick_domain::tool::Tool;
 
 use self::fault::from_driver;
 use self::postgres::Postgres;
@@ -108,11 +111,21 @@ pub(crate) struct Tx {
     feed: Vec<Change>,
     /// How many changes this transaction has told already (their place in its number).
     told: i64,
+    seen: Seen,
+}
+
+/// What a transaction has read already and need not read again: the members of a folded commit share it. Forgotten
+/// when the transaction begins or one of them writes or undoes any of it.
+#[derive(Default)]
+struct Seen {
+    now: Option<Timestamp>,
+    sources: Option<Vec<crate::tools::Source>>,
+    tools: HashMap<String, Option<Tool>>,
 }
 
 impl Tx {
     pub(crate) fn new(conn: Conn) -> Self {
-        Self { conn, feed: Vec::new(), told: 0 }
+        Self { conn, feed: Vec::new(), told: 0, seen: Seen::default() }
     }
 
     fn into_conn(self) -> Conn {
@@ -184,10 +197,19 @@ impl Tx {
         if self.is_postgres() { postgres } else { sqlite }
     }
 
-    /// The record's clock, now: after any wait, inside the transaction (semantics 4.7).
+    fn forget_seen(&mut self) {
+        self.seen = Seen::default();
+    }
+
+    /// The record's clock: read inside the transaction, after any wait for it (semantics 4.7), once a transaction.
     pub(crate) async fn now(&mut self) -> Result<Timestamp, LedgerError> {
+        if let Some(now) = self.seen.now {
+            return Ok(now);
+        }
         let row = self.fetch_one(self.pick(sqlite::NOW, postgres::NOW), Vec::new()).await?;
-        row.ok_or_else(|| fault::unavailable_by("its clock does not answer"))?.at()
+        let now = row.ok_or_else(|| fault::unavailable_by("its clock does not answer"))?.at()?;
+        self.seen.now = Some(now);
+        Ok(now)
     }
 
     /// Lets the database have so many pages and no more, as if the disk ended there (SQLite).
@@ -203,6 +225,7 @@ impl Tx {
         const SET: &str = "INSERT INTO clock_offset (one, offset_micros, frozen_at) VALUES (1, $1, $2)
              ON CONFLICT (one) DO UPDATE
              SET offset_micros = excluded.offset_micros, frozen_at = excluded.frozen_at";
+        self.forget_seen();
         self.execute(SET, vec![offset.into(), frozen_at.into()]).await.map(|_| ())
     }
 

@@ -199,6 +199,7 @@ impl Writer {
             file.check()?;
         }
         self.tx.control("BEGIN IMMEDIATE").await?;
+        self.tx.forget_seen();
         let outcome = match members {
             [alone] => self.run_alone(alone).await,
             several => self.run_members(several).await,
@@ -230,7 +231,10 @@ impl Writer {
             self.tx.control("SAVEPOINT member").await?;
             match member.run(&mut self.tx).await {
                 MemberEnd::Keep => {}
-                MemberEnd::Undo => self.tx.control("ROLLBACK TO member").await?,
+                MemberEnd::Undo => {
+                    self.tx.control("ROLLBACK TO member").await?;
+                    self.tx.forget_seen();
+                }
                 // The connection may have lost its transaction: nothing of the fold may be kept.
                 MemberEnd::Abort(error) => return Err(error),
             }

@@ -59,8 +59,13 @@ pub(crate) struct Refold {
 impl Tx {
     /// A tool as declared.
     pub(crate) async fn tool_find(&mut self, name: &str) -> Result<Option<Tool>, LedgerError> {
+        if let Some(tool) = self.seen.tools.get(name) {
+            return Ok(tool.clone());
+        }
         let row = self.fetch_one(TOOL, vec![WORKSPACE.into(), name.into()]).await?;
-        row.map(|mut cells| cells.json()).transpose()
+        let tool: Option<Tool> = row.map(|mut cells| cells.json()).transpose()?;
+        self.seen.tools.insert(name.to_owned(), tool.clone());
+        Ok(tool)
     }
 
     /// Every tool, by name.
@@ -71,6 +76,7 @@ impl Tx {
 
     /// Saves a tool and keeps the version.
     pub(crate) async fn tool_save(&mut self, tool: &Tool, by: &Actor, now: Timestamp) -> Result<(), LedgerError> {
+        self.seen.tools.remove(tool.name.as_str());
         let body = to_json(tool)?;
         let args = vec![WORKSPACE.into(), tool.name.as_str().into(), tool.version.into(), body.as_str().into()];
         self.execute(SAVE_TOOL, args).await?;
@@ -89,12 +95,19 @@ impl Tx {
 
     /// Every source, by name.
     pub(crate) async fn sources(&mut self) -> Result<Vec<Source>, LedgerError> {
+        if let Some(sources) = &self.seen.sources {
+            return Ok(sources.clone());
+        }
         let rows = self.fetch(SOURCES, vec![WORKSPACE.into()]).await?;
-        rows.into_iter().map(|mut cells| read_source(&mut cells)).collect()
+        let sources: Vec<Source> =
+            rows.into_iter().map(|mut cells| read_source(&mut cells)).collect::<Result<_, _>>()?;
+        self.seen.sources = Some(sources.clone());
+        Ok(sources)
     }
 
     /// Saves how far a source is believed.
     pub(crate) async fn source_save(&mut self, source: &Source) -> Result<(), LedgerError> {
+        self.seen.sources = None;
         let args = vec![
             WORKSPACE.into(),
             source.name.as_str().into(),
@@ -123,6 +136,7 @@ impl Tx {
             by.name.as_str().into(),
         ];
         if self.insert(&FIRST_SEEN, vec![row]).await? > 0 {
+            self.seen.sources = None;
             self.tell("source", name.as_str(), 0);
         }
         Ok(())
