@@ -171,6 +171,11 @@ pub enum ActionInput {
     Comment {},
     /// See [`Action::Escalate`].
     Escalate {},
+    /// An action that this edition only judges. Pressing it is refused, and the refusal is recorded.
+    Judged {
+        /// Which one.
+        named: Action,
+    },
 }
 
 impl ActionInput {
@@ -184,6 +189,7 @@ impl ActionInput {
             Self::Assign { .. } => Action::Assign,
             Self::Comment {} => Action::Comment,
             Self::Escalate {} => Action::Escalate,
+            Self::Judged { named } => *named,
         }
     }
 }

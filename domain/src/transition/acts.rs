@@ -148,7 +148,8 @@ fn check_input(input: &ActionInput, outcome: &Outcome) -> Result<(), Refusal> {
         | ActionInput::MarkFailed {}
         | ActionInput::Assign { .. }
         | ActionInput::Comment {}
-        | ActionInput::Escalate {} => Ok(()),
+        | ActionInput::Escalate {}
+        | ActionInput::Judged { .. } => Ok(()),
     }
 }
 
@@ -188,6 +189,10 @@ impl Accepted<'_> {
             ActionInput::Comment {} => Fact::Commented { by, at, text: reason },
             ActionInput::Escalate {} => Fact::Escalated { by, at, reason },
             ActionInput::Adopt { statement } => return self.adopt(statement),
+            // Refused before it comes here; there is nothing to carry out.
+            ActionInput::Judged { .. } => {
+                return conclude(self.record, self.around, Vec::new(), self.command, self.now);
+            }
         };
         conclude(self.record, self.around, vec![fact], self.command, self.now)
     }

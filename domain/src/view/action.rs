@@ -160,7 +160,10 @@ fn field_lines(input: &ActionInput, lens: &Lens<'_>) -> Vec<(String, String)> {
         ActionInput::Assign { to } => {
             line("To", Some(to.as_ref().map_or_else(|| "nobody".to_owned(), |to| lens.name(to))));
         }
-        ActionInput::MarkFailed {} | ActionInput::Comment {} | ActionInput::Escalate {} => {}
+        ActionInput::MarkFailed {}
+        | ActionInput::Comment {}
+        | ActionInput::Escalate {}
+        | ActionInput::Judged { .. } => {}
     }
     lines
 }
@@ -254,7 +257,10 @@ pub fn typed(act: &Act) -> Typed {
             typed.receipt = receipt.as_ref().map(ToString::to_string).unwrap_or_default();
         }
         ActionInput::Assign { to } => typed.to = to.as_ref().map(ToString::to_string).unwrap_or_default(),
-        ActionInput::MarkFailed {} | ActionInput::Comment {} | ActionInput::Escalate {} => {}
+        ActionInput::MarkFailed {}
+        | ActionInput::Comment {}
+        | ActionInput::Escalate {}
+        | ActionInput::Judged { .. } => {}
     }
     typed
 }

@@ -200,6 +200,7 @@ fn input_of(action: Action, fields: &Fields) -> Result<ActionInput, ApiError> {
         },
         Action::Comment => ActionInput::Comment {},
         Action::Escalate => ActionInput::Escalate {},
+        // The record refuses these and keeps that they were asked for.
         Action::LookUp
         | Action::RerunSameKey
         | Action::RerunNew
@@ -213,11 +214,7 @@ fn input_of(action: Action, fields: &Fields) -> Result<ActionInput, ApiError> {
         | Action::AttachEvidence
         | Action::Compensate
         | Action::Waive
-        | Action::DismissFinding => {
-            let answer = refused(&Refusal::NotCarriedOut { action });
-            set_status(&answer);
-            return Err(answer);
-        }
+        | Action::DismissFinding => ActionInput::Judged { named: action },
     })
 }
 
@@ -249,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn every_action_that_is_carried_out_has_a_form() {
+    fn every_action_has_an_input_of_its_own() {
         let fields = || Fields {
             receipt: "re_1".into(),
             reference: String::new(),
@@ -258,12 +255,10 @@ mod tests {
             to: String::new(),
         };
         for &action in Action::ALL {
-            let input = input_of(action, &fields());
-            assert_eq!(
-                input.as_ref().ok().map(ActionInput::action),
-                action.is_carried_out().then_some(action),
-                "{action}"
-            );
+            let input = input_of(action, &fields()).unwrap();
+            assert_eq!(input.action(), action);
+            let is_judged = matches!(input, ActionInput::Judged { .. });
+            assert_eq!(is_judged, !action.is_carried_out(), "{action}");
         }
     }
 }

@@ -10,9 +10,7 @@ use serde::Deserialize;
 use tallystick_domain::action::{Act, Action, ActionInput};
 use tallystick_domain::json::{Json as StrictJson, Member};
 use tallystick_domain::name::{ActionKey, OperationId};
-use tallystick_domain::permission::{Actor, Permission};
 use tallystick_domain::query::{PAGE_LIMIT, PAGE_SIZE, QueryError};
-use tallystick_domain::refusal::Refusal;
 use tallystick_ledger::actions::{ActionAnswer, ActionStatus};
 use utoipa::ToSchema;
 
@@ -57,7 +55,7 @@ pub async fn act(
     let seen_version = seen_version(&headers)?;
     check_is_json(&headers)?;
     let bytes = read_limited(&headers, body, state.config.limits.body_bytes).await?;
-    let asked = read_request(&bytes, &actor)?;
+    let asked = read_request(&bytes)?;
     let act =
         Act { key, actor, seen_version, input: asked.input, reason: asked.reason, confirmation: asked.confirmation };
     let answer = state.ledger.act(&OperationId::parse(id)?, act).await?;
@@ -71,7 +69,7 @@ struct Asked {
 }
 
 /// Splits the body into what every action has and the input of this one.
-fn read_request(bytes: &[u8], actor: &Actor) -> Answer<Asked> {
+fn read_request(bytes: &[u8]) -> Answer<Asked> {
     let members = StrictJson::parse_members(bytes)?;
     let name = crate::http::body::required_text(&members, "action")?;
     let action = Action::parse(name).ok_or_else(|| {
@@ -79,24 +77,17 @@ fn read_request(bytes: &[u8], actor: &Actor) -> Answer<Asked> {
         Problem::new(BAD_BODY, format!("There is no action {name:?}. Nothing was done. Known are {known}."))
             .with("member", "action")
     })?;
-    if !action.is_carried_out() {
-        return Err(not_carried_out(action, actor).into());
-    }
+    // The record refuses what is only judged, and keeps that it was asked for.
+    let input = if action.is_carried_out() {
+        from_json(&without(bytes, &members, &["reason", "confirmation"]))?
+    } else {
+        ActionInput::Judged { named: action }
+    };
     Ok(Asked {
-        input: from_json(&without(bytes, &members, &["reason", "confirmation"]))?,
+        input,
         reason: crate::http::body::text(&members, "reason")?.unwrap_or_default().to_owned(),
         confirmation: crate::http::body::text(&members, "confirmation")?.map(str::to_owned),
     })
-}
-
-/// Who may not do it is told that first.
-fn not_carried_out(action: Action, actor: &Actor) -> Refusal {
-    let permission = Permission::Act(action);
-    if actor.role.allows(permission) {
-        Refusal::NotCarriedOut { action }
-    } else {
-        Refusal::NotPermitted { role: actor.role, permission }
-    }
 }
 
 /// The object without some members, the others as they were written.
