@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { freePort, required, runSql } from './machine.ts';
 
 export type Engine = 'sqlite' | 'postgres';
@@ -17,6 +17,8 @@ export interface StartOptions {
   args?: string[];
   /** Further variables of its environment. */
   env?: Record<string, string>;
+  /** Another binary than the one under test: a copy of it. It runs in the folder where it lies. */
+  binary?: string;
 }
 
 const START_MS = 60_000;
@@ -96,7 +98,8 @@ export class Server {
   private async launch(): Promise<void> {
     const words = this.options.data === 'empty' ? ['serve', '--first-admin'] : ['demo'];
     words.push('--db', this.database.url, '--listen', `127.0.0.1:${this.port}`, ...(this.options.args ?? []));
-    const child = spawn(required('TALLYSTICK_BIN'), words, {
+    const child = spawn(this.options.binary ?? required('TALLYSTICK_BIN'), words, {
+      cwd: this.options.binary && dirname(this.options.binary),
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...this.options.env },
     });
