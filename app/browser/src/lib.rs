@@ -7,4 +7,9 @@ use wasm_bindgen::prelude::wasm_bindgen;
 pub fn hydrate() {
     console_error_panic_hook::set_once();
     leptos::mount::hydrate_body(tallystick_app::App);
+    // Says that scripts have taken over: for style sheets, and for whoever waits for it.
+    if let Some(root) = leptos::prelude::document().document_element() {
+        // Fails only for a name that is not an attribute's.
+        let _ = root.set_attribute("data-hydrated", "");
+    }
 }
