@@ -28,18 +28,6 @@ interface TestFixtures {
 export const ANONYMOUS: StorageState = { cookies: [], origins: [] };
 
 export const test = base.extend<TestFixtures, WorkerFixtures>({
-  browser: [
-    async ({ browser }, use) => {
-      const newContext = browser.newContext.bind(browser);
-      browser.newContext = async (options) => {
-        const context = await newContext(options);
-        await context.addInitScript(markWhenHydrated);
-        return context;
-      };
-      await use(browser);
-    },
-    { scope: 'worker' },
-  ],
   server: [
     async ({}, use) => {
       const server = await Server.start();
@@ -97,26 +85,6 @@ export async function signIn(page: Page, server: Server): Promise<void> {
 /** Waits until the page's own code has taken over; with JavaScript off the page is ready as it is. */
 export async function hydrated(page: Page): Promise<void> {
   if (hasJavaScript()) await page.locator('html[data-hydrated]').waitFor();
-}
-
-/**
- * Runs in the page before its own scripts. The product tells nobody when its browser part has taken over, and people need
- * no such sign; journeys do, or they would press buttons that are not alive yet.
- */
-function markWhenHydrated(): void {
-  const instantiate = WebAssembly.instantiateStreaming;
-  WebAssembly.instantiateStreaming = async (source, imports) => {
-    const { module, instance } = await instantiate(source, imports);
-    const hydrate = instance.exports.hydrate as () => void;
-    const exports = {
-      ...instance.exports,
-      hydrate: () => {
-        hydrate();
-        setTimeout(() => document.documentElement.setAttribute('data-hydrated', ''));
-      },
-    };
-    return { module, instance: { exports } };
-  };
 }
 
 /** Whether this project runs scripts. */
