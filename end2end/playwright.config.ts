@@ -33,8 +33,8 @@ export default defineConfig({
   // A journey that needs a second attempt has not shown what it claims.
   retries: 0,
   forbidOnly: true,
-  timeout: 60_000,
-  expect: { timeout: 10_000 },
+  timeout: 180_000,
+  expect: { timeout: 20_000 },
   reporter: 'list',
   projects: [
     { name: 'js', use: chromium },

@@ -8,6 +8,9 @@ test('the printed URL leads into the console', async ({ page }) => {
   await expect(page.getByRole('navigation').first()).toBeVisible();
   await expectAccessible(page);
   await picture(page, 'start');
+  // The README's picture, `docs/queue.png`, is a copy of this one.
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await picture(page, 'queue', false);
 });
 
 test('what pages are dressed with may be kept for good', async ({ page, request }) => {

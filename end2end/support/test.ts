@@ -101,9 +101,9 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(found, 'accessibility').toEqual([]);
 }
 
-/** Keeps a picture of the whole page in `target/screenshots`, for people and for the README. */
-export async function picture(page: Page, name: string): Promise<void> {
+/** Keeps a picture of the page (whole, or as a screen shows it) in `target/screenshots`, for people and for the README. */
+export async function picture(page: Page, name: string, fullPage = true): Promise<void> {
   const folder = fileURLToPath(new URL('../../target/screenshots/', import.meta.url));
   mkdirSync(folder, { recursive: true });
-  await page.screenshot({ path: `${folder}${name}-${test.info().project.name}.png`, fullPage: true });
+  await page.screenshot({ path: `${folder}${name}-${test.info().project.name}.png`, fullPage });
 }
