@@ -291,10 +291,11 @@ impl Server {
         let binary = PathBuf::from(std::env::var_os("TALLYSTICK_BIN").ok_or("TALLYSTICK_BIN names no binary")?);
         let mut child = Command::new(binary)
             .args(["serve", "--db", &url(file), "--listen", "127.0.0.1:0"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()?;
-        let output = child.stdout.take().ok_or("the process has no output")?;
+        // The log says where it listens.
+        let output = child.stderr.take().ok_or("the process has no log")?;
         for line in BufReader::new(output).lines() {
             if let Some((_, address)) = line?.split_once("http://") {
                 return Ok(Self {
