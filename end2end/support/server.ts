@@ -32,6 +32,7 @@ interface Database {
 export class Server {
   private child: ChildProcess | undefined;
   private output = '';
+  private readonly siblings: Server[] = [];
   /** Where it listens; the same after a restart, as for a person who keeps the tab open. */
   readonly url: string;
 
@@ -54,9 +55,10 @@ export class Server {
     return server;
   }
 
-  /** A second process on the same database (PostgreSQL: as a second replica). Stop it before the first. */
+  /** A second process on the same database (PostgreSQL: as a second replica). It ends with the first at the latest. */
   async startSibling(): Promise<Server> {
     const sibling = new Server(await freePort(), { url: this.database.url, remove: () => {} }, this.options);
+    this.siblings.push(sibling);
     await sibling.launch();
     return sibling;
   }
@@ -91,6 +93,7 @@ export class Server {
 
   /** Ends it and removes its database. */
   async stop(): Promise<void> {
+    await Promise.all(this.siblings.map((sibling) => sibling.stop()));
     await this.end('SIGTERM');
     this.database.remove();
   }
