@@ -171,6 +171,58 @@ pub enum ActionInput {
     Comment {},
     /// See [`Action::Escalate`].
     Escalate {},
+    /// See [`Action::LookUp`].
+    LookUp {},
+    /// See [`Action::RerunSameKey`].
+    RerunSameKey {},
+    /// See [`Action::RerunNew`].
+    RerunNew {},
+    /// See [`Action::ChangeArguments`].
+    ChangeArguments {
+        /// The arguments from now on: a JSON object, exactly as it is to be kept.
+        arguments: String,
+    },
+    /// See [`Action::Approve`].
+    Approve {},
+    /// See [`Action::Deny`].
+    Deny {},
+    /// See [`Action::Renew`].
+    Renew {},
+    /// See [`Action::Revoke`].
+    Revoke {},
+    /// See [`Action::Cancel`].
+    Cancel {},
+    /// See [`Action::GrantAttempts`].
+    GrantAttempts {
+        /// How many more.
+        attempts: u32,
+        /// A later deadline, if one is given.
+        #[serde(default)]
+        deadline: Option<Timestamp>,
+    },
+    /// See [`Action::AttachEvidence`]. A hint until a look-up confirms it.
+    AttachEvidence {
+        /// The destination's name for the object, if one was found.
+        #[serde(default)]
+        receipt: Option<Receipt>,
+    },
+    /// See [`Action::Compensate`].
+    Compensate {
+        /// Which effect; the only one, if none is named.
+        #[serde(default)]
+        receipt: Option<Receipt>,
+    },
+    /// See [`Action::Waive`].
+    Waive {
+        /// Which effect stays; none where a compensation is given up.
+        #[serde(default)]
+        receipt: Option<Receipt>,
+    },
+    /// See [`Action::DismissFinding`]. Dismissing `same_intent_question` answers it: separate (4.4.3).
+    DismissFinding {
+        /// Its kind.
+        code: String,
+    },
     /// An action that this edition only judges. Pressing it is refused, and the refusal is recorded.
     Judged {
         /// Which one.
@@ -189,6 +241,20 @@ impl ActionInput {
             Self::Assign { .. } => Action::Assign,
             Self::Comment {} => Action::Comment,
             Self::Escalate {} => Action::Escalate,
+            Self::LookUp {} => Action::LookUp,
+            Self::RerunSameKey {} => Action::RerunSameKey,
+            Self::RerunNew {} => Action::RerunNew,
+            Self::ChangeArguments { .. } => Action::ChangeArguments,
+            Self::Approve {} => Action::Approve,
+            Self::Deny {} => Action::Deny,
+            Self::Renew {} => Action::Renew,
+            Self::Revoke {} => Action::Revoke,
+            Self::Cancel {} => Action::Cancel,
+            Self::GrantAttempts { .. } => Action::GrantAttempts,
+            Self::AttachEvidence { .. } => Action::AttachEvidence,
+            Self::Compensate { .. } => Action::Compensate,
+            Self::Waive { .. } => Action::Waive,
+            Self::DismissFinding { .. } => Action::DismissFinding,
             Self::Judged { named } => *named,
         }
     }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::Hash;
-use crate::name::{DestinationKey, LayerName, Receipt, SourceName, SourceOperation};
+use crate::lease::Scope;
+use crate::name::{ActionKey, DestinationKey, LayerName, Receipt, SourceName, SourceOperation};
 use crate::time::Timestamp;
 
 /// What identifies an attempt: (operation, claim) or, where no claim is known, (operation, number)
@@ -31,6 +32,16 @@ impl AttemptRef {
     pub fn new(operation: SourceOperation, claim: Option<String>, number: Option<u32>) -> Self {
         let number = if claim.is_some() { None } else { Some(number.unwrap_or(1)) };
         Self { operation, claim, number }
+    }
+
+    /// The send of a guarded operation under one lease: its claim is the epoch.
+    pub fn guarded(operation: SourceOperation, epoch: u64) -> Self {
+        Self { operation, claim: Some(format!("epoch-{epoch}")), number: None }
+    }
+
+    /// The epoch, if it is the send of a guarded operation.
+    pub fn epoch(&self) -> Option<u64> {
+        self.claim.as_deref()?.strip_prefix("epoch-")?.parse().ok()
     }
 }
 
@@ -128,8 +139,32 @@ pub enum ReportKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadline: Option<Timestamp>,
     },
+    /// A guarded send: the fenced write that stands before its first byte (T10).
+    Dispatched(Dispatch),
     /// A send ended.
     Ended(End),
+}
+
+/// What the fenced write records about a guarded send (semantics 4.1, 4.6).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dispatch {
+    /// The epoch of the lease under which it was sent.
+    pub epoch: u64,
+    /// The process that sends.
+    pub incarnation: String,
+    /// When the sender stops waiting.
+    pub deadline: Timestamp,
+    /// Hash of the exact bytes that go out (J7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire_hash: Option<Hash>,
+    /// Where the key is unique.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// The approval it stands on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ActionKey>,
+    /// Which version of the arguments.
+    pub args_version: u32,
 }
 
 /// The end of an attempt as reported.
@@ -189,6 +224,13 @@ pub struct Report {
     pub kind: ReportKind,
 }
 
+impl Report {
+    /// Whether it is the end of the send under this epoch of a guarded operation.
+    pub fn ends_guarded(&self, epoch: u64) -> bool {
+        matches!(self.kind, ReportKind::Ended(_)) && self.attempt.epoch() == Some(epoch)
+    }
+}
+
 /// An attempt, put together from all reports about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt<'a> {
@@ -216,6 +258,10 @@ pub struct Attempt<'a> {
     pub ends: Vec<(&'a Report, &'a End)>,
     /// How many attempts its source allows, the largest figure told.
     pub budget: Option<u32>,
+    /// The fenced write before it, for a guarded send.
+    pub dispatch: Option<&'a Dispatch>,
+    /// Who speaks of it.
+    pub sources: Vec<&'a SourceName>,
 }
 
 impl Attempt<'_> {
@@ -245,7 +291,8 @@ pub fn gather<'a>(reports: impl Iterator<Item = &'a Report>, default_deadline: D
 fn put_together<'a>(id: &'a AttemptRef, mut reports: Vec<&'a Report>, default_deadline: Duration) -> Attempt<'a> {
     if reports.len() > 1 {
         // A total order over content, not over arrival: whatever comes twice or swapped reads the same.
-        reports.sort_by_cached_key(|report| (report.at, serde_json::to_string(report).unwrap_or_default()));
+        let text = |report: &Report| serde_json::to_string(report).unwrap_or_default();
+        reports.sort_by(|a, b| a.at.cmp(&b.at).then_with(|| text(a).cmp(&text(b))));
         reports.dedup();
     }
     let first_at = reports[0].at;
@@ -262,6 +309,8 @@ fn put_together<'a>(id: &'a AttemptRef, mut reports: Vec<&'a Report>, default_de
         args_hash: None,
         ends: Vec::new(),
         budget: None,
+        dispatch: None,
+        sources: Vec::new(),
     };
     let mut told_until: Option<Timestamp> = None;
     for report in reports {
@@ -270,6 +319,9 @@ fn put_together<'a>(id: &'a AttemptRef, mut reports: Vec<&'a Report>, default_de
         attempt.worker = attempt.worker.or(report.worker.as_deref());
         attempt.dest_key = attempt.dest_key.or(report.dest_key.as_ref());
         attempt.budget = attempt.budget.max(report.budget);
+        if !attempt.sources.contains(&&report.source) {
+            attempt.sources.push(&report.source);
+        }
         told_until = told_until.max(take_in(&mut attempt, report, default_deadline));
     }
     attempt.runs_until = told_until.unwrap_or(attempt.runs_until);
@@ -287,6 +339,11 @@ fn take_in<'a>(attempt: &mut Attempt<'a>, report: &'a Report, default_deadline: 
             attempt.is_possible_send = false;
             attempt.args_hash = attempt.args_hash.or(args_hash.as_ref());
             Some(deadline.unwrap_or(report.at.plus(default_deadline)))
+        }
+        ReportKind::Dispatched(dispatch) => {
+            attempt.is_possible_send = false;
+            attempt.dispatch = attempt.dispatch.or(Some(dispatch));
+            Some(dispatch.deadline)
         }
         ReportKind::Ended(end) => {
             attempt.is_possible_send = false;

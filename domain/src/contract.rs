@@ -221,6 +221,8 @@ contract! {
     layer_retries: LayerRetries,
     /// Whether the tool removes an object, so that 404 may mean "done".
     removes: bool,
+    /// Whether each send carries a precondition, or nobody else writes the object (rows 9, 9a).
+    sole_writer: bool,
     /// Argument fields that do not count for sameness at intake.
     volatile_fields: Vec<String>,
     /// Argument fields that name the business object.

@@ -113,6 +113,11 @@ pub enum Claim {
     Unavailable,
     /// A look-up found several candidates.
     Ambiguous,
+    /// A cancel by key was answered (K7).
+    CancelledByKey {
+        /// Whether something was there to cancel; without it the cancel was a no-op.
+        found: bool,
+    },
 }
 
 /// One fact about the outcome.

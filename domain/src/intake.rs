@@ -396,7 +396,7 @@ pub fn proposal_fact(
     source: &SourceName,
     name: &SourceOperation,
 ) -> Fact {
-    let on_record = record.proposals().find_map(|proposal| proposal.arguments.as_ref());
+    let on_record = record.arguments();
     // The volatile list in force when the operation was first proposed decides on sameness.
     let contract = tool.contract.clone();
     let declared = record.proposals().find_map(|proposal| proposal.contract.as_ref()).or(proposed.contract.as_ref());

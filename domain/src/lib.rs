@@ -34,6 +34,7 @@
 //! | **workflow** | several operations that belong together |
 
 pub mod action;
+pub mod approval;
 pub mod attempt;
 #[cfg(test)]
 pub(crate) mod cases;
@@ -41,12 +42,15 @@ pub mod contract;
 pub mod decision;
 pub mod evidence;
 pub mod fingerprint;
+pub mod guard;
 pub mod intake;
 pub mod json;
+pub mod lease;
 pub mod name;
 pub mod operation;
 pub mod outcome;
 pub mod permission;
+pub mod policy;
 pub mod query;
 pub mod refusal;
 pub mod time;

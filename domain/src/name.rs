@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fingerprint::Hash;
+
 /// Why a text cannot be the name or key it was meant to be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum NameError {
@@ -130,6 +132,17 @@ impl WorkspaceId {
     /// The only workspace there is.
     pub fn only() -> Self {
         Self("main".into())
+    }
+}
+
+impl DestinationKey {
+    /// The key of a guarded operation, derived and never drawn: a send that a restored record forgot, even of an
+    /// operation that was forgotten and proposed anew, carries the same key (semantics 4.1, 4.8).
+    pub fn derive(workspace: &WorkspaceId, key: &OperationKey, destination: Option<&DestinationName>) -> Self {
+        let destination = destination.map_or("", DestinationName::as_str);
+        let hash = Hash::of_parts(&[workspace.as_str().as_bytes(), key.as_str().as_bytes(), destination.as_bytes()]);
+        // 35 characters: every destination of the table takes as many, and none of them needs escaping.
+        Self(format!("ts-{}", &hash.to_string()[..32]))
     }
 }
 

@@ -5,10 +5,12 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::action::{Action, AwaitedAct};
-use crate::attempt::Report;
+use crate::approval::Approval;
+use crate::attempt::{AttemptRef, Report};
 use crate::contract::Contract;
 use crate::evidence::{Evidence, Strength};
 use crate::fingerprint::Hash;
+use crate::lease::Claim;
 use crate::name::{
     ActionKey, DestinationKey, DestinationName, IntentId, OperationId, OperationKey, PrincipalId, Receipt, SourceName,
     SourceOperation, ToolName,
@@ -560,6 +562,191 @@ pub enum Fact {
         /// Why.
         reason: String,
     },
+    /// A person, or policy, authorised one effect with exactly these arguments (T2, T7, T38).
+    Approved(Approval),
+    /// An approval was taken back (T34).
+    Revoked {
+        /// Which one.
+        approval: ActionKey,
+        /// Who.
+        by: Actor,
+        /// When.
+        at: Timestamp,
+        /// Why.
+        reason: String,
+    },
+    /// A person refused the proposal, stopped it, or another operation took over (T3, T6, T5, T28).
+    Stopped {
+        /// Which of them.
+        how: Stop,
+        /// The operation that took over, for [`Stop::Superseded`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        successor: Option<OperationId>,
+        /// Who.
+        by: Actor,
+        /// When.
+        at: Timestamp,
+        /// Why.
+        reason: String,
+        /// The version it made; the latest is in force (F16).
+        version: u64,
+    },
+    /// Another operation of the intent was made from this one: a rerun, or changed arguments (T5, T28, T29, T43).
+    SuccessorMade {
+        /// Which one.
+        child: OperationId,
+        /// Who.
+        by: Actor,
+        /// When.
+        at: Timestamp,
+        /// Why.
+        reason: String,
+    },
+    /// Other arguments before anything of the intent was sent: the next args version (T36).
+    ArgumentsChanged {
+        /// The arguments from now on.
+        proposal: Proposal,
+        /// How they differ from the version before.
+        changes: Vec<FieldChange>,
+        /// Why.
+        reason: String,
+    },
+    /// A lease was taken (T8, T17).
+    Claimed(Claim),
+    /// A lease was made longer.
+    LeaseRenewed {
+        /// Which one.
+        epoch: u64,
+        /// Until when.
+        until: Timestamp,
+        /// When that was asked.
+        at: Timestamp,
+    },
+    /// A lease was given back with nothing sent under it (T9, T11).
+    Released {
+        /// Which one.
+        epoch: u64,
+        /// When.
+        at: Timestamp,
+        /// Why: the guards that refused, or the worker's word.
+        reason: String,
+    },
+    /// A process is proved to have ended, by something outside it: a supervisor, an operating system's lock (K6).
+    SenderGone {
+        /// Which process.
+        incarnation: String,
+        /// When that was known.
+        at: Timestamp,
+        /// How.
+        proof: String,
+    },
+    /// Further attempts or a later deadline (T40).
+    Granted {
+        /// How many attempts more.
+        attempts: u32,
+        /// The new deadline, if one is given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        deadline: Option<Timestamp>,
+        /// One person, or two.
+        actors: Vec<Actor>,
+        /// When.
+        at: Timestamp,
+        /// Why.
+        reason: String,
+    },
+    /// A person ordered the repeat that the class asks one for (T17).
+    RepeatOrdered {
+        /// Who.
+        by: Actor,
+        /// When.
+        at: Timestamp,
+        /// Why.
+        reason: String,
+    },
+    /// A person asked for a look-up.
+    LookUpOrdered {
+        /// Who.
+        by: Actor,
+        /// When.
+        at: Timestamp,
+    },
+    /// Two people accept that open attempts may still succeed, and permit a new operation (T29, T43).
+    RiskAccepted {
+        /// The open attempts, each by name.
+        attempts: Vec<AttemptRef>,
+        /// The operation it permits.
+        permits: OperationId,
+        /// The two.
+        actors: Vec<Actor>,
+        /// When.
+        at: Timestamp,
+        /// Why.
+        reason: String,
+    },
+    /// Another operation has equal intent fields: is it the same intent (4.4.3)?
+    SameIntentAsked {
+        /// Which one.
+        other: OperationId,
+        /// When.
+        at: Timestamp,
+    },
+    /// A person answered it.
+    SameIntentAnswered {
+        /// Which one.
+        other: OperationId,
+        /// Whether it is.
+        is_same: bool,
+        /// Who.
+        by: Actor,
+        /// When.
+        at: Timestamp,
+        /// Why.
+        reason: String,
+    },
+    /// The record was restored from a copy: sends after it are forgotten (T45, 4.8).
+    Restored {
+        /// The time of the copy.
+        backup_at: Timestamp,
+        /// When it was declared.
+        at: Timestamp,
+        /// The epoch below which every lease died.
+        epoch: u64,
+    },
+    /// Two people leave something standing: a surplus effect, or a compensation that does not get on (T27, T33).
+    Waived {
+        /// The effect, if it is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        receipt: Option<Receipt>,
+        /// The two.
+        actors: Vec<Actor>,
+        /// When.
+        at: Timestamp,
+        /// Why.
+        reason: String,
+    },
+    /// A finding was put away; the facts stay.
+    FindingDismissed {
+        /// Its kind.
+        code: String,
+        /// Who.
+        by: Actor,
+        /// When.
+        at: Timestamp,
+        /// Why.
+        reason: String,
+    },
+}
+
+named! {
+    /// How an operation was stopped (F16).
+    Stop {
+        /// A person refused the proposal.
+        Denied = "denied",
+        /// Stopped with nothing open.
+        Cancelled = "cancelled",
+        /// Another operation took over.
+        Superseded = "superseded",
+    }
 }
 
 impl Fact {
@@ -579,7 +766,25 @@ impl Fact {
             | Self::Adopted { at, .. }
             | Self::Assigned { at, .. }
             | Self::Commented { at, .. }
-            | Self::Escalated { at, .. } => *at,
+            | Self::Escalated { at, .. }
+            | Self::Revoked { at, .. }
+            | Self::Stopped { at, .. }
+            | Self::SuccessorMade { at, .. }
+            | Self::LeaseRenewed { at, .. }
+            | Self::Released { at, .. }
+            | Self::SenderGone { at, .. }
+            | Self::Granted { at, .. }
+            | Self::RepeatOrdered { at, .. }
+            | Self::LookUpOrdered { at, .. }
+            | Self::RiskAccepted { at, .. }
+            | Self::SameIntentAsked { at, .. }
+            | Self::SameIntentAnswered { at, .. }
+            | Self::Restored { at, .. }
+            | Self::Waived { at, .. }
+            | Self::FindingDismissed { at, .. } => *at,
+            Self::Approved(approval) => approval.granted_at,
+            Self::ArgumentsChanged { proposal, .. } => proposal.at,
+            Self::Claimed(claim) => claim.at,
         }
     }
 }
@@ -833,6 +1038,59 @@ impl Record {
         })
     }
 
+    /// Every proposal, also one that changed the arguments (T36).
+    pub fn all_proposals(&self) -> impl Iterator<Item = &Proposal> {
+        self.facts.iter().filter_map(|fact| match fact {
+            Fact::Proposed(proposal) | Fact::ArgumentsChanged { proposal, .. } => Some(proposal),
+            _ => None,
+        })
+    }
+
+    /// Which version of the arguments is in force, from 1.
+    pub fn args_version(&self) -> u32 {
+        let changes = self.facts.iter().filter(|fact| matches!(fact, Fact::ArgumentsChanged { .. })).count();
+        u32::try_from(changes).unwrap_or(u32::MAX - 1) + 1
+    }
+
+    /// The arguments in force: those of the latest change, else the first that were told.
+    pub fn arguments(&self) -> Option<&Arguments> {
+        let changed = self.facts.iter().rev().find_map(|fact| match fact {
+            Fact::ArgumentsChanged { proposal, .. } => Some(proposal.arguments.as_ref()),
+            _ => None,
+        });
+        changed.unwrap_or_else(|| self.proposals().find_map(|proposal| proposal.arguments.as_ref()))
+    }
+
+    /// What is at stake with the arguments in force.
+    pub fn impact(&self) -> Option<&Impact> {
+        let changed = self.facts.iter().rev().find_map(|fact| match fact {
+            Fact::ArgumentsChanged { proposal, .. } => Some(proposal.impact.as_ref()),
+            _ => None,
+        });
+        changed.unwrap_or_else(|| self.proposals().find_map(|proposal| proposal.impact.as_ref()))
+    }
+
+    /// The operation of which nobody has said whether it is the same intent (4.4.3).
+    pub fn unanswered_question(&self) -> Option<&OperationId> {
+        let answered = |id: &OperationId| {
+            self.facts.iter().any(|fact| matches!(fact, Fact::SameIntentAnswered { other, .. } if other == id))
+        };
+        let asked = self.facts.iter().filter_map(|fact| match fact {
+            Fact::SameIntentAsked { other, .. } => Some(other),
+            _ => None,
+        });
+        asked.into_iter().find(|other| !answered(other))
+    }
+
+    /// How it was stopped, if it was: the latest by version (F16).
+    pub fn stop(&self) -> Option<(Stop, Timestamp)> {
+        let stops = self.facts.iter().filter_map(|fact| match fact {
+            Fact::Stopped { how, at, version, .. } => Some((*version, *how, *at)),
+            _ => None,
+        });
+        stops.max_by_key(|(version, ..)| *version).map(|(_, how, at)| (how, at))
+    }
+
     /// The resolution in force: the latest by version (semantics 3.6).
     pub fn resolution(&self) -> Option<&Resolution> {
         let resolutions = self.facts.iter().filter_map(|fact| match fact {
@@ -849,7 +1107,12 @@ impl Record {
             match fact {
                 Fact::SecondPersonAsked(asked) => awaited = Some(asked),
                 Fact::SecondPersonDeclined { act, .. } if awaited.is_some_and(|a| a.act.key == *act) => awaited = None,
-                Fact::Resolved(_) | Fact::Adopted { .. } => awaited = None,
+                Fact::Resolved(_)
+                | Fact::Adopted { .. }
+                | Fact::Granted { .. }
+                | Fact::SuccessorMade { .. }
+                | Fact::Waived { .. }
+                | Fact::CompensationProposed { .. } => awaited = None,
                 _ => {}
             }
         }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::action::Action;
 use crate::decision::Verdict;
+use crate::guard::GuardResult;
 use crate::operation::FieldChange;
 use crate::permission::{Permission, Role};
 
@@ -75,6 +76,14 @@ pub enum Refusal {
         /// What is wrong.
         problem: String,
     },
+    /// Guards of a transition do not hold (semantics 4.3).
+    #[error("{transition} is not possible now: {}. Nothing was done.", guards_in_words(failed))]
+    GuardsFailed {
+        /// The transition: `T10`.
+        transition: String,
+        /// The guards that refused, each with the fact.
+        failed: Vec<GuardResult>,
+    },
     /// The operation key is taken by other arguments; a conflicting proposal was kept.
     #[error(
         "This operation key is already recorded with other arguments. No operation was made; the proposal is kept beside operation {operation_id} for a person to see."
@@ -103,6 +112,12 @@ pub enum Refusal {
     },
 }
 
+fn guards_in_words(failed: &[GuardResult]) -> String {
+    let words: Vec<String> =
+        failed.iter().map(|result| format!("not true that {} ({})", result.guard.label(), result.because)).collect();
+    words.join("; ")
+}
+
 impl Refusal {
     /// Its stable name: the last part of a problem type.
     pub const fn code(&self) -> &'static str {
@@ -117,6 +132,7 @@ impl Refusal {
             Self::SamePersonTwice {} => "separation-of-duties",
             Self::NotAwaited {} => "not-awaited",
             Self::BadField { .. } => "bad-field",
+            Self::GuardsFailed { .. } => "guards-failed",
             Self::OperationKeyConflict { .. } => "operation-key-conflict",
             Self::ObservedOperation { .. } => "observed-operation",
             Self::Unknown { .. } => "unknown",
@@ -131,6 +147,7 @@ impl Refusal {
             Self::Forbidden { .. }
             | Self::ConfirmationMissing { .. }
             | Self::NotAwaited {}
+            | Self::GuardsFailed { .. }
             | Self::ObservedOperation { .. } => 409,
             Self::StaleVersion { .. } => 412,
             Self::ActionKeyReused {}

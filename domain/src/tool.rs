@@ -93,6 +93,9 @@ pub struct Tool {
     /// Whether a guarded operation of this tool could be sent by us. Adopting needs it.
     #[serde(default)]
     pub executable: bool,
+    /// Whether policy approves by itself what this tool proposes; counts for classes R and N alone (T2).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub auto_approve: bool,
     /// Whether anybody declared it; an undeclared tool is class X, no key, no look-up.
     #[serde(default)]
     pub declared: bool,
@@ -112,6 +115,7 @@ impl Tool {
             stake: Stake::default(),
             dual_threshold_minor: None,
             executable: false,
+            auto_approve: false,
             declared: false,
             version: 0,
         }

@@ -59,6 +59,16 @@ impl Judgement {
         Self::unknown(Doubt::Lost, "E17", text)
     }
 
+    /// The judgement on a guarded send whose lease ended without a result (T16).
+    pub fn crashed() -> Self {
+        Self::unknown(Doubt::Crashed, "E17", "its lease ended and no result was saved; it may have happened")
+    }
+
+    /// The judgement on a send that a restored record may have forgotten (T45).
+    pub fn restored() -> Self {
+        Self::unknown(Doubt::Restored, "E17", "the record was restored from a copy and may have forgotten a send")
+    }
+
     fn unknown(doubt: Doubt, rule: &str, text: &str) -> Self {
         Self { verdict: Verdict::Unknown(doubt), rule: rule.into(), strength: Strength::Hint, text: text.into() }
     }

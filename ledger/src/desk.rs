@@ -133,6 +133,7 @@ impl<'t> Desk<'t> {
     /// Lays operations out together with their intents. Unknown ids are left out.
     pub(crate) async fn lay(&mut self, ids: &[OperationId]) -> Result<(), LedgerError> {
         self.lay_alone(ids).await?;
+        self.lay_children(ids).await?;
         let intents: Vec<IntentId> = ids
             .iter()
             .filter_map(|id| self.sheets.get(id).map(|sheet| sheet.record.head.intent_id.clone()))
@@ -153,6 +154,13 @@ impl<'t> Desk<'t> {
             self.put(Sheet::loaded(loaded));
         }
         Ok(())
+    }
+
+    /// Lays out the operations that undo these.
+    async fn lay_children(&mut self, ids: &[OperationId]) -> Result<(), LedgerError> {
+        let sheets = ids.iter().filter_map(|id| self.sheets.get(id));
+        let children: Vec<OperationId> = sheets.flat_map(|sheet| children_of(&sheet.record)).cloned().collect();
+        self.lay_alone(&children).await
     }
 
     /// Lays out whoever was sent under one of these operations' destination keys.
@@ -229,7 +237,10 @@ impl<'t> Desk<'t> {
         let sharers = sharers
             .filter(|record| record.head.intent_id != intent)
             .filter(|record| destination.is_some() && record.head.destination == destination);
-        Ok(Surroundings { tool, trusts: self.trusts.clone(), relatives, sharers: sharers.cloned().collect() })
+        let sharers = sharers.cloned().collect();
+        let children = children_of(&self.sheet(id)?.record);
+        let children = children.filter_map(|child| self.sheets.get(child)).map(|sheet| sheet.record.clone()).collect();
+        Ok(Surroundings { trusts: self.trusts.clone(), relatives, sharers, children, ..Surroundings::of_tool(tool) })
     }
 
     /// Decides upon the facts that were added.
@@ -340,6 +351,14 @@ impl Sheet {
         self.record.row = Some(row);
         Ok(())
     }
+}
+
+/// The operations that were made to undo this one.
+fn children_of(record: &Record) -> impl Iterator<Item = &OperationId> {
+    record.facts.iter().filter_map(|fact| match fact {
+        Fact::CompensationProposed { child, .. } => Some(child),
+        _ => None,
+    })
 }
 
 fn note_user(users: &mut HashMap<String, Vec<OperationId>>, key: &str, id: &OperationId) {

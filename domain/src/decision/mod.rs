@@ -8,6 +8,7 @@ mod words;
 
 pub use rows::{BaseRow, ROWS};
 pub use situation::{Child, LookUpKind, Situation};
+pub(crate) use situation::{has_newer_guarded, standing_surplus, was_ever_sent};
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,7 @@ use crate::evidence::Strength;
 use crate::operation::Record;
 use crate::outcome::{Outcome, Surroundings};
 use crate::permission::Actor;
+use crate::policy::SafetyRule;
 use crate::time::Timestamp;
 
 /// The verdict on one action, least strict first.
@@ -127,11 +129,28 @@ pub fn evaluate(situation: &Situation) -> Ruling {
     overlays::apply(&mut actions, &mut recommended, situation);
     other::apply(&mut actions, situation);
     overlays::apply_to_automations(&mut actions, situation);
+    switched_off(&mut actions, situation);
     if is_out(&actions, recommended) {
         // (5): a recommendation that may not be followed moves on.
         recommended = if is_out(&actions, Action::Adopt) { Action::Escalate } else { Action::Adopt };
     }
     Ruling { row: winner.id.into(), why: winner.why.into(), recommended, actions, facts: Vec::new(), known: Vec::new() }
+}
+
+/// What a test that switches a safety rule off lets through. With [`Policy::FULL`] nothing.
+fn switched_off(actions: &mut [ActionRuling], s: &Situation) {
+    let open = |rule, state: bool| !s.policy.keeps(rule) && state;
+    let doubtful = s.is_uncertain() && s.is_guarded();
+    for ruling in actions {
+        let let_through = match ruling.action {
+            Action::RerunNew => open(SafetyRule::NewKeyNeedsProof, doubtful),
+            Action::Compensate => open(SafetyRule::UndoWaitsResolution, doubtful),
+            _ => false,
+        };
+        if let_through {
+            ruling.verdict = Verdict::Safe;
+        }
+    }
 }
 
 fn base_ruling(row: &BaseRow, action: Action) -> ActionRuling {

@@ -3,6 +3,7 @@
 use crate::action::Action;
 use crate::decision::{ActionRuling, Child, Situation, Verdict};
 use crate::operation::{Contradiction, Failure, State};
+use crate::policy::SafetyRule;
 use crate::tool::Class;
 
 /// Sets the verdict of every action that 6.1 has no column for.
@@ -70,8 +71,13 @@ fn change_arguments(s: &Situation, rerun_new: Verdict) -> Verdict {
     if !s.is_guarded() {
         return Verdict::Forbidden;
     }
-    let nothing_sent = matches!(s.state, State::Proposed | State::Authorized | State::ApprovalExpired) && !s.ever_sent;
-    if nothing_sent { Verdict::Safe } else { rerun_new }
+    let nothing_sent = matches!(s.state, State::Proposed | State::Authorized | State::ApprovalExpired) && !s.intent_sent;
+    if nothing_sent {
+        return Verdict::Safe;
+    }
+    // T5, overlay 1 aside: that one is about this very action.
+    let edits_in_place = s.is_uncertain() && !s.policy.keeps(SafetyRule::ArgsChangeIsRerunNew);
+    if edits_in_place { Verdict::Safe } else { rerun_new }
 }
 
 fn awaits_renewal(s: &Situation) -> bool {
@@ -79,10 +85,11 @@ fn awaits_renewal(s: &Situation) -> bool {
 }
 
 fn approve(s: &Situation, awaits: bool) -> Verdict {
-    if !s.is_guarded() || !awaits || s.actor_proposed || s.automation {
+    let by_the_proposer = s.actor_proposed && !s.lone_override;
+    if !s.is_guarded() || !awaits || by_the_proposer || s.automation || s.question_open {
         return Verdict::Forbidden;
     }
-    if s.class == Class::Irreversible { Verdict::Confirm } else { Verdict::Safe }
+    if s.class == Class::Irreversible || s.actor_proposed { Verdict::Confirm } else { Verdict::Safe }
 }
 
 fn deny(s: &Situation) -> Verdict {
@@ -109,6 +116,6 @@ fn grant_attempts(s: &Situation) -> Verdict {
 }
 
 fn waive(s: &Situation) -> Verdict {
-    let surplus = matches!(s.state, State::Contradicted(Contradiction::Duplicate));
-    when(s.child == Child::Stuck || surplus, Verdict::Dual)
+    let surplus = matches!(s.state, State::Contradicted(Contradiction::Duplicate | Contradiction::DuplicateLikely));
+    when(s.child == Child::Stuck || (surplus && s.surplus_standing), Verdict::Dual)
 }

@@ -3,6 +3,7 @@
 use crate::action::Action;
 use crate::decision::{ActionRuling, LookUpKind, Situation, Verdict};
 use crate::operation::{Mode, State};
+use crate::policy::SafetyRule;
 use crate::tool::Class;
 
 fn stricter(actions: &mut [ActionRuling], action: Action, to: Verdict, overlay: &str) {
@@ -23,10 +24,19 @@ fn allow(actions: &mut [ActionRuling], action: Action, to: Verdict, overlay: &st
 
 /// Applies all but O6 (asked with the input in hand) and O11 (asked last).
 pub(super) fn apply(actions: &mut [ActionRuling], recommended: &mut Action, s: &Situation) {
+    if s.args_differ {
+        stricter(actions, Action::RerunSameKey, Verdict::Forbidden, "1");
+        stricter(actions, Action::RerunNew, Verdict::Forbidden, "1");
+        *recommended = Action::ChangeArguments;
+    }
     cancel_by_key(actions, recommended, s);
     if s.mode == Mode::Observed {
         stricter(actions, Action::RerunSameKey, Verdict::Forbidden, "O2");
         stricter(actions, Action::RerunNew, Verdict::Forbidden, "O2");
+    }
+    if s.restore_pending && s.policy.keeps(SafetyRule::RestoreHoldsDispatch) {
+        stricter(actions, Action::RerunSameKey, Verdict::Forbidden, "O3");
+        stricter(actions, Action::RerunNew, Verdict::Forbidden, "O3");
     }
     dual_control(actions, s);
     if s.look_up == LookUpKind::None {
@@ -50,7 +60,8 @@ pub(super) fn apply(actions: &mut [ActionRuling], recommended: &mut Action, s: &
             *recommended = Action::Cancel;
         }
     }
-    if !s.compensation_declared && s.cancel_by_key.is_none() {
+    let declared = s.compensation_declared && !s.compensation_window_over;
+    if (!declared && s.cancel_by_key.is_none()) || s.compensated {
         stricter(actions, Action::Compensate, Verdict::Forbidden, "O10");
     }
 }

@@ -1,10 +1,14 @@
 //! The facts that the decision table looks at, gathered once.
 
+use std::time::Duration;
+
 use crate::contract::{CancelByKey, Consistency};
 use crate::evidence::Claim;
+use crate::name::{OperationId, Receipt};
 use crate::operation::{Doubt, Fact, Mode, Record, State, SuccessBasis};
 use crate::outcome::{Outcome, Surroundings};
-use crate::permission::Actor;
+use crate::permission::{Actor, Role};
+use crate::policy::{Policy, SafetyRule};
 use crate::time::Timestamp;
 use crate::tool::Class;
 
@@ -49,8 +53,10 @@ pub struct Situation {
     pub approval_live: bool,
     /// Whether any attempt is open.
     pub any_open: bool,
-    /// Whether anything was ever sent for the intent.
+    /// Whether this operation was ever sent.
     pub ever_sent: bool,
+    /// Whether anything of its intent was ever sent (T36).
+    pub intent_sent: bool,
     /// Whether the destination's scope changed since an open attempt.
     pub scope_changed: bool,
     /// Whether a lease is held.
@@ -73,6 +79,10 @@ pub struct Situation {
     pub cancel_by_key: Option<CancelByKey>,
     /// Whether a compensation is declared.
     pub compensation_declared: bool,
+    /// Whether the window of the declared compensation is over.
+    pub compensation_window_over: bool,
+    /// Whether every effect is compensated already, or a compensation of it is on its way.
+    pub compensated: bool,
     /// Success evidence of strength P2 or more that no resolution of ours earned.
     pub success_evidence: bool,
     /// Whether another operation of the intent holds such evidence.
@@ -93,6 +103,18 @@ pub struct Situation {
     pub automation: bool,
     /// Whether a conflicting proposal is open.
     pub conflict_open: bool,
+    /// Whether a restore waits to be acknowledged (O3).
+    pub restore_pending: bool,
+    /// Whether the question "same intent?" waits for an answer (4.4.3).
+    pub question_open: bool,
+    /// Whether the actor may act alone under the recorded override (4.4.9).
+    pub lone_override: bool,
+    /// Whether the request carries other arguments than those in force (overlay 1).
+    pub args_differ: bool,
+    /// Whether a surplus effect stands that is neither compensated nor waived.
+    pub surplus_standing: bool,
+    /// Which safety rules are in force.
+    pub policy: Policy,
 }
 
 impl Situation {
@@ -110,6 +132,7 @@ impl Situation {
         let last_sent = open.iter().map(|attempt| attempt.ended_at.unwrap_or(attempt.dispatched_at)).max();
         let age = now.since(last_sent.unwrap_or(outcome.since));
         let guarded_relatives = || around.relatives.iter().filter(|relative| relative.head.mode == Mode::Guarded);
+        let newest_only = around.policy.keeps(SafetyRule::NewestOfIntentOnly);
         Self {
             mode: record.head.mode,
             state: outcome.state,
@@ -117,32 +140,40 @@ impl Situation {
             key_protects: outcome.key_protects,
             look_up: look_up_kind(record, outcome, now),
             absent_after_settle: absent_after_settle(record, outcome),
-            approval_live: false,
-            any_open: !open.is_empty(),
-            ever_sent: !outcome.attempts.is_empty() || !outcome.inherited.is_empty(),
-            scope_changed: false,
-            lease_live: false,
-            child: child(record),
-            past_pivot: false,
-            watch_over: age >= contract.watch(),
+            approval_live: record.live_approval(&around.tool, now).is_ok(),
+            any_open: !outcome.open.is_empty(),
+            ever_sent: !outcome.attempts.is_empty(),
+            intent_sent: was_ever_sent(record, around),
+            scope_changed: outcome.scope_changed,
+            lease_live: outcome.lease_until.is_some(),
+            child: child(record, around, now),
+            past_pivot: around.past_pivot,
+            watch_over: outcome.watch_until.map_or(age >= contract.watch(), |until| now >= until),
             is_fresh: age < contract.settle(),
             acceptance_over: record.deadline().map_or(age >= contract.watch(), |deadline| now >= deadline),
             same_handle: false,
-            sole_writer: false,
+            sole_writer: contract.sole_writer == Some(true),
             cancel_by_key: contract.cancel_by_key,
             compensation_declared: contract.compensation.is_some(),
+            compensation_window_over: is_window_over(outcome, now),
+            compensated: is_compensated(around, outcome),
             success_evidence: outcome.effects.iter().any(|effect| effect.is_held),
             success_elsewhere: outcome.effects.iter().any(|effect| !effect.is_held),
-            newer_guarded: guarded_relatives().any(|relative| relative.head.recorded_at > record.head.recorded_at),
+            newer_guarded: newest_only && has_newer_guarded(record, around),
             guarded_at_work: guarded_relatives()
                 .any(|relative| relative.row.as_ref().is_none_or(|row| !row.state.is_final())),
             above_threshold: is_above_threshold(record, around),
             executable: around.tool.declared && around.tool.executable && around.tool.destination.is_some(),
-            budget_spent: false,
-            actor_proposed: actor
-                .is_some_and(|actor| record.proposals().any(|proposal| proposal.by.as_ref() == Some(&actor.id))),
+            budget_spent: outcome.attempts_left == Some(0) || outcome.deadline.is_some_and(|deadline| now >= deadline),
+            actor_proposed: actor.is_some_and(|actor| record.is_proposed_by(&actor.id)),
             automation: actor.is_some_and(Actor::is_automation),
             conflict_open: record.facts.iter().any(|fact| matches!(fact, Fact::Conflict { .. })),
+            restore_pending: around.restore_pending,
+            question_open: record.unanswered_question().is_some(),
+            lone_override: around.lone_override && actor.is_some_and(|actor| actor.role == Role::Administrator),
+            args_differ: false,
+            surplus_standing: standing_surplus(record, around, outcome).next().is_some(),
+            policy: around.policy,
         }
     }
 
@@ -183,7 +214,10 @@ fn look_up_kind(record: &Record, outcome: &Outcome, now: Timestamp) -> LookUpKin
         return LookUpKind::None;
     }
     let strong = lookup.consistency == Some(Consistency::Strong) && lookup.complete;
-    if strong && record.head.mode == Mode::Guarded { LookUpKind::Strong } else { LookUpKind::Weak }
+    // A sender that others run, and of which no bound is declared, may send at any time (4.0).
+    let unbounded = !outcome.inherited.is_empty() && outcome.contract.max_arrival_delay_s.is_none();
+    let is_ours = record.head.mode == Mode::Guarded && !unbounded;
+    if strong && is_ours { LookUpKind::Strong } else { LookUpKind::Weak }
 }
 
 fn absent_after_settle(record: &Record, outcome: &Outcome) -> bool {
@@ -194,13 +228,81 @@ fn absent_after_settle(record: &Record, outcome: &Outcome) -> bool {
         .any(|evidence| evidence.claim == Claim::Absent && evidence.sent_at.is_some_and(|sent_at| sent_at > settled_at))
 }
 
-fn child(record: &Record) -> Child {
-    let proposed = record.facts.iter().any(|fact| matches!(fact, Fact::CompensationProposed { .. }));
-    if proposed { Child::Running } else { Child::None }
+/// Whether anything of the intent was ever sent, or may have been (T36).
+pub(crate) fn was_ever_sent(record: &Record, around: &Surroundings) -> bool {
+    let sent = |fact: &Fact| matches!(fact, Fact::Report(_) | Fact::Restored { .. });
+    std::iter::once(record).chain(&around.relatives).any(|operation| operation.facts.iter().any(sent))
+}
+
+/// Whether a newer guarded operation of the intent exists (T8, T10, O9a).
+pub(crate) fn has_newer_guarded(record: &Record, around: &Surroundings) -> bool {
+    let age = |record: &Record| (record.head.recorded_at, record.head.id.clone());
+    around.relatives.iter().any(|other| other.head.mode == Mode::Guarded && age(other) > age(record))
+}
+
+fn child(record: &Record, around: &Surroundings, now: Timestamp) -> Child {
+    let state = |child: &Record| child.row.as_ref().map_or(State::Proposed, |row| row.state);
+    let is_stuck = |child: &&Record| match state(child) {
+        State::Failed(_) => true,
+        State::Uncertain(_) => child.deadline().is_some_and(|deadline| now >= deadline),
+        _ => false,
+    };
+    if around.children.iter().any(|child| is_stuck(&child)) {
+        return Child::Stuck;
+    }
+    let told: Vec<_> = record
+        .facts
+        .iter()
+        .filter_map(|fact| match fact {
+            Fact::CompensationProposed { child, .. } => Some(child),
+            _ => None,
+        })
+        .collect();
+    let is_done = |id: &&OperationId| around.children.iter().any(|child| child.head.id == **id && state(child).is_final());
+    if told.iter().all(is_done) { Child::None } else { Child::Running }
+}
+
+fn is_window_over(outcome: &Outcome, now: Timestamp) -> bool {
+    let window = outcome.contract.compensation.as_ref().and_then(|declared| declared.window_s);
+    let at = outcome.effects.iter().map(|effect| effect.at).min();
+    window.zip(at).is_some_and(|(window, at)| now > at.plus(Duration::from_secs(window)))
+}
+
+/// Compensations that were not given up.
+fn undoing(around: &Surroundings) -> impl Iterator<Item = &Record> {
+    around.children.iter().filter(|child| {
+        let state = child.row.as_ref().map(|row| row.state);
+        !matches!(state, Some(State::Failed(_) | State::Denied | State::Cancelled | State::Superseded))
+    })
+}
+
+/// Whether a child undoes this effect, or is on its way to: its key ends in the receipt (C4).
+fn is_being_undone(around: &Surroundings, receipt: &Receipt) -> bool {
+    undoing(around).any(|child| child.head.key.as_str().ends_with(&format!(":{receipt}")))
+}
+
+fn is_compensated(around: &Surroundings, outcome: &Outcome) -> bool {
+    let mut to_undo = outcome.effects.iter().filter(|effect| effect.is_surplus).peekable();
+    if to_undo.peek().is_some() {
+        return to_undo.all(|effect| is_being_undone(around, &effect.receipt));
+    }
+    !outcome.effects.is_empty() && undoing(around).next().is_some()
+}
+
+/// Surplus effects that nobody undoes and nobody waived (T27).
+pub(crate) fn standing_surplus<'a>(
+    record: &'a Record,
+    around: &'a Surroundings,
+    outcome: &'a Outcome,
+) -> impl Iterator<Item = &'a Receipt> {
+    let waived = |receipt: &Receipt| {
+        record.facts.iter().any(|fact| matches!(fact, Fact::Waived { receipt: Some(left), .. } if left == receipt))
+    };
+    let surplus = outcome.effects.iter().filter(|effect| effect.is_surplus).map(|effect| &effect.receipt);
+    surplus.filter(move |receipt| !waived(receipt) && !is_being_undone(around, receipt))
 }
 
 fn is_above_threshold(record: &Record, around: &Surroundings) -> bool {
-    let amount =
-        record.proposals().find_map(|proposal| proposal.impact.as_ref()).and_then(|impact| impact.amount_minor);
+    let amount = record.impact().and_then(|impact| impact.amount_minor);
     around.tool.dual_threshold_minor.zip(amount).is_some_and(|(threshold, amount)| amount >= threshold)
 }

@@ -4,6 +4,7 @@ use crate::action::Action;
 use crate::contract::CancelByKey;
 use crate::decision::{Child, LookUpKind, Situation, Verdict, evaluate};
 use crate::operation::{Contradiction, Doubt, Failure, Mode, State, SuccessBasis};
+use crate::policy::Policy;
 use crate::tool::Class;
 
 use Verdict::{Confirm as C, Dual as D, Forbidden as F, NotOffered as N, Safe as S};
@@ -19,6 +20,7 @@ fn guarded(state: State, class: Class) -> Situation {
         approval_live: true,
         any_open: matches!(state, State::Uncertain(_)),
         ever_sent: true,
+        intent_sent: true,
         scope_changed: false,
         lease_live: false,
         child: Child::None,
@@ -40,6 +42,14 @@ fn guarded(state: State, class: Class) -> Situation {
         actor_proposed: false,
         automation: false,
         conflict_open: false,
+        compensation_window_over: false,
+        compensated: false,
+        restore_pending: false,
+        question_open: false,
+        lone_override: false,
+        args_differ: false,
+        surplus_standing: true,
+        policy: Policy::FULL,
     }
 }
 

@@ -1,16 +1,17 @@
-//! What closes an attempt (semantics 3.5, K1–K6). Closers are evaluated over the whole set of facts,
+//! What closes an attempt (semantics 3.5, K1–K7). Closers are evaluated over the whole set of facts,
 //! never in order of arrival; an attempt keeps the first that applies.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::attempt::End;
 use crate::contract::{Consistency, LookUpBy, OnMismatch};
 use crate::evidence::{Claim, Strength};
 use crate::name::{DestinationKey, OperationId, Receipt};
-use crate::operation::{Doubt, Mark, Record, Severity};
-use crate::outcome::fold::Fold;
+use crate::operation::{Doubt, Mark, Mode, Record, Severity};
+use crate::outcome::fold::{FOREVER, Fold};
 use crate::outcome::key::{KeyUse, key_protects};
 use crate::outcome::{Closure, Ending, JudgedAttempt};
+use crate::policy::SafetyRule;
 use crate::time::Timestamp;
 use crate::verdict::{Judgement, Verdict};
 
@@ -25,6 +26,11 @@ pub(super) fn closure_by_own_answer(judgement: &Judgement, end: Option<&End>) ->
     };
     let receipt = end.and_then(|end| end.receipt.clone()).filter(|_| ending == Ending::Positive);
     Some(Closure { rule: "K1".into(), ending, receipt })
+}
+
+/// 401, 403, 429 and what was never sent are answered before the key layer: they say nothing about other sends (K3).
+fn is_given_before_the_key(probe: &JudgedAttempt) -> bool {
+    matches!(probe.http, Some(401 | 403 | 429)) || probe.judgement.verdict == Verdict::NotSent
 }
 
 impl<'a> Fold<'a> {
@@ -43,26 +49,30 @@ impl<'a> Fold<'a> {
 
     /// K3 and K4: what a protected repeat was told holds for the attempts before it under the same key.
     pub(super) fn close_by_protected_answer(&mut self) {
-        let use_of = KeyUse { contract: &self.contract, class: self.class, sender_stopped: self.sender_stopped() };
+        let use_of = KeyUse { key: None, scope: None, ..self.key_use() };
         let mut told: Vec<(&'static str, DestinationKey, Timestamp, Closure)> = Vec::new();
+        let mut open_before: BTreeMap<&DestinationKey, Vec<&JudgedAttempt>> = BTreeMap::new();
         for probe in &self.attempts {
-            let (Some(key), Some(closure)) = (&probe.dest_key, &probe.closed) else { continue };
-            let earlier: Vec<_> = self
-                .attempts
-                .iter()
-                .filter(|other| other.closed.is_none() && other.dispatched_at < probe.dispatched_at)
-                .filter(|other| other.dest_key.as_ref() == Some(key))
-                .collect();
-            let given_before_the_key =
-                matches!(probe.http, Some(401 | 403 | 429)) || probe.judgement.verdict == Verdict::NotSent;
-            if earlier.is_empty()
-                || given_before_the_key
-                || key_protects(use_of, &earlier, probe.dispatched_at).is_err()
-            {
+            let Some(key) = &probe.dest_key else { continue };
+            let Some(closure) = &probe.closed else {
+                open_before.entry(key).or_default().push(probe);
+                continue;
+            };
+            let earlier = open_before.get(key).map_or(&[][..], Vec::as_slice);
+            let earlier: Vec<_> =
+                earlier.iter().copied().filter(|other| other.dispatched_at < probe.dispatched_at).collect();
+            if earlier.is_empty() {
                 continue;
             }
             let rule = if closure.ending == Ending::Positive { "K4" } else { "K3" };
-            told.push((rule, key.clone(), probe.dispatched_at, closure.clone()));
+            let covers = if rule == "K3" && !self.keeps(SafetyRule::DeclineNeedsStores) {
+                !is_given_before_the_key(probe)
+            } else {
+                !is_given_before_the_key(probe) && key_protects(use_of, &earlier, probe.dispatched_at).is_ok()
+            };
+            if covers || (rule == "K3" && !self.keeps(SafetyRule::RefusalClosesOnlyItself)) {
+                told.push((rule, key.clone(), probe.dispatched_at, closure.clone()));
+            }
         }
         for (rule, key, before, closure) in told {
             self.close_where(rule, &closure, |a| a.dest_key.as_ref() == Some(&key) && a.dispatched_at < before);
@@ -74,31 +84,102 @@ impl<'a> Fold<'a> {
         let Some(lookup) = self.contract.lookup else { return };
         let is_strong =
             lookup.consistency == Some(Consistency::Strong) && lookup.complete && lookup.by != LookUpBy::NaturalKey;
-        // An unknown D makes absence a hint, never proof (semantics 4.0).
-        if !is_strong || self.contract.max_arrival_delay_s.is_none() {
+        // An unknown D makes absence a hint, never proof (semantics 4.0); for our own sends the default is ours.
+        if !is_strong || (self.record.head.mode == Mode::Observed && self.contract.max_arrival_delay_s.is_none()) {
             return;
         }
-        let sent_at = self
-            .record
-            .evidence()
-            .filter(|evidence| evidence.claim == Claim::Absent && self.strength_of(evidence) >= Strength::P2)
-            .filter_map(|evidence| evidence.sent_at)
-            .max();
-        let Some(sent_at) = sent_at else { return };
-        let settle = self.contract.settle();
+        let Some(sent_at) = self.latest_absence() else { return };
         let covered = |attempt: &JudgedAttempt| attempt.closed.is_none() && attempt.dispatched_at < sent_at;
-        let admits = |attempt: &JudgedAttempt| {
-            let end_is_the_senders = attempt.ended_at.is_some() && attempt.reported_by.is_none();
-            end_is_the_senders && sent_at > attempt.dispatched_at.plus(settle)
-        };
-        if self.attempts.iter().filter(|attempt| covered(attempt)).all(admits) {
+        if self.attempts.iter().filter(|attempt| covered(attempt)).all(|attempt| self.admits_absence(attempt, sent_at))
+        {
             let closure = Closure { rule: "K6".into(), ending: Ending::NegativeRetryable, receipt: None };
             self.close_where("K6", &closure, covered);
         }
     }
 
+    /// When the last look-up was sent that found nothing and whose source is believed.
+    fn latest_absence(&self) -> Option<Timestamp> {
+        let evidence = self.intent().flat_map(Record::evidence);
+        evidence
+            .filter(|evidence| evidence.claim == Claim::Absent && self.strength_of(evidence) >= Strength::P2)
+            .filter_map(|evidence| {
+                if self.keeps(SafetyRule::AbsenceBySendTime) { evidence.sent_at } else { Some(self.now) }
+            })
+            .max()
+    }
+
+    /// Whether a look-up or cancel sent at that time speaks about this attempt: settle has passed and its sender is
+    /// known to have stopped (K6, K7).
+    fn admits_absence(&self, attempt: &JudgedAttempt, sent_at: Timestamp) -> bool {
+        let settled_at = match attempt.sent {
+            // A guarded send names its own deadline.
+            Some(_) => attempt.runs_until.plus(self.contract.arrival_delay()),
+            None => attempt.dispatched_at.plus(self.contract.settle()),
+        };
+        (attempt.sender_ended || !self.keeps(SafetyRule::SenderEndProved))
+            && (sent_at > settled_at || !self.keeps(SafetyRule::SettleWindow))
+    }
+
+    /// K7: a cancel by key. A commutative one proves that nothing will stand; one that may have found nothing needs
+    /// the time and sender conditions of K6, and a second check that was sent later and agrees.
+    pub(super) fn close_by_cancel(&mut self) {
+        let Some(declared) = self.contract.cancel_by_key else { return };
+        let mut cancels: Vec<(DestinationKey, Timestamp, bool)> = Vec::new();
+        for evidence in self.intent().flat_map(Record::evidence) {
+            let (Claim::CancelledByKey { found }, Some(key)) = (&evidence.claim, &evidence.key) else { continue };
+            if self.strength_of(evidence) >= Strength::P2 {
+                cancels.push((key.clone(), evidence.sent_at.unwrap_or(evidence.at), *found));
+            }
+        }
+        cancels.sort();
+        let absent_at = self.latest_absence();
+        let mut closing: Vec<(DestinationKey, Timestamp)> = Vec::new();
+        for (key, sent_at, _) in &cancels {
+            if declared.commutative {
+                closing.push((key.clone(), FOREVER));
+                continue;
+            }
+            let again = cancels.iter().any(|(other, at, _)| other == key && at > sent_at);
+            let agreed = again || absent_at.is_some_and(|at| at > *sent_at);
+            let covered = |a: &&JudgedAttempt| {
+                a.closed.is_none() && a.dest_key.as_ref() == Some(key) && a.dispatched_at < *sent_at
+            };
+            let in_time = self.attempts.iter().filter(covered).all(|attempt| self.admits_absence(attempt, *sent_at));
+            if declared.noop_on_absent && ((agreed && in_time) || !self.keeps(SafetyRule::NoopCancelWaits)) {
+                closing.push((key.clone(), *sent_at));
+            }
+        }
+        for (key, before) in closing {
+            let closure = Closure { rule: "K7".into(), ending: Ending::NegativeRetryable, receipt: None };
+            self.close_where("K7", &closure, |a| a.dest_key.as_ref() == Some(&key) && a.dispatched_at < before);
+        }
+    }
+
     /// K4's credit: receipts that no attempt returned close the earliest open attempt under their key.
     pub(super) fn credit_receipts(&mut self) {
+        let in_order = self.uncredited_receipts();
+        if in_order.is_empty() {
+            return;
+        }
+        let own_keys: BTreeMap<&OperationId, &str> =
+            self.intent().map(|record| (&record.head.id, record.head.key.as_str())).collect();
+        let mut open_under: BTreeMap<String, VecDeque<usize>> = BTreeMap::new();
+        for (index, attempt) in self.attempts.iter().enumerate().filter(|(_, attempt)| attempt.closed.is_none()) {
+            // An attempt without a key counts as sent under the operation's own, for this link only.
+            let sent = attempt.dest_key.as_ref().map(DestinationKey::as_str);
+            let key = sent.or_else(|| own_keys.get(&attempt.operation).copied()).unwrap_or_default();
+            open_under.entry(key.to_owned()).or_default().push_back(index);
+        }
+        for (_, receipt, key) in in_order {
+            if let Some(earliest) = open_under.get_mut(key.as_str()).and_then(VecDeque::pop_front) {
+                self.attempts[earliest].closed =
+                    Some(Closure { rule: "K4".into(), ending: Ending::Positive, receipt: Some(receipt) });
+            }
+        }
+    }
+
+    /// Receipts by key that no attempt returned, by the destination's time, ties by their bytes.
+    fn uncredited_receipts(&self) -> Vec<(Timestamp, Receipt, DestinationKey)> {
         let returned: BTreeSet<&Receipt> =
             self.attempts.iter().filter_map(|attempt| attempt.receipt.as_ref()).collect();
         let mut orphans: BTreeMap<&Receipt, (Timestamp, &DestinationKey)> = BTreeMap::new();
@@ -112,18 +193,7 @@ impl<'a> Fold<'a> {
         let mut in_order: Vec<_> =
             orphans.into_iter().map(|(receipt, (at, key))| (at, receipt.clone(), key.clone())).collect();
         in_order.sort();
-        let keys: BTreeMap<&OperationId, &str> =
-            self.intent().map(|record| (&record.head.id, record.head.key.as_str())).collect();
-        for (_, receipt, key) in in_order {
-            // An attempt without a key counts as sent under the operation's own, for this link only.
-            let is_under_key = |attempt: &JudgedAttempt| match &attempt.dest_key {
-                Some(sent) => *sent == key,
-                None => keys.get(&attempt.operation).is_some_and(|own| *own == key.as_str()),
-            };
-            if let Some(open) = self.attempts.iter_mut().find(|a| a.closed.is_none() && is_under_key(a)) {
-                open.closed = Some(Closure { rule: "K4".into(), ending: Ending::Positive, receipt: Some(receipt) });
-            }
-        }
+        in_order
     }
 
     /// K5: a mismatch whose key belongs to another intent, all of whose attempts are closed.

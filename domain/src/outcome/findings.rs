@@ -9,7 +9,12 @@ use crate::time::span_in_words;
 
 impl Fold<'_> {
     /// Notes every finding that the facts support.
-    pub(super) fn note_findings(&mut self, state: State) {
+    pub(super) fn note_findings(&mut self, state: State, beneath_lease: Option<State>) {
+        if let Some(beneath) = beneath_lease {
+            let text = format!("While a lease is live the facts already say {beneath}; it takes effect when the lease ends.");
+            self.find("takes_effect_after_lease", Severity::Notice, text);
+        }
+        self.note_questions();
         self.note_surplus_effects();
         self.note_keys();
         self.note_overlaps();
@@ -121,6 +126,22 @@ impl Fold<'_> {
         if self.own().filter_map(|attempt| attempt.args_hash).any(differs) {
             let text = "Sent arguments differ from the authorized arguments.";
             self.find("sent_arguments_differ", Severity::Integrity, text);
+        }
+    }
+
+    /// 4.4.3 and 4.8: what a person has to answer before anything is sent.
+    fn note_questions(&mut self) {
+        if let Some(other) = self.record.unanswered_question() {
+            let text = format!("Same intent? Operation {other} has equal intent fields under another key.");
+            self.find("same_intent_question", Severity::Audit, text);
+        }
+        let restored = self.record.facts.iter().find_map(|fact| match fact {
+            Fact::Restored { backup_at, .. } => Some(*backup_at),
+            _ => None,
+        });
+        if let Some(backup_at) = restored {
+            let text = format!("Restored from a copy of {backup_at}: sends after it are not on record.");
+            self.find("restored", Severity::Audit, text);
         }
     }
 

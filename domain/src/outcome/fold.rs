@@ -1,22 +1,41 @@
 //! What is gathered before the fold speaks: attempts with their verdicts, and distinct effects.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::attempt::{self, Attempt, End, Report};
+use crate::attempt::{self, Attempt, AttemptRef, End, Report};
 use crate::contract::Contract;
-use crate::evidence::{Claim, Evidence, LinkedBy, Strength};
-use crate::name::{OperationId, Receipt};
-use crate::operation::{Finding, Mode, Record, Severity};
+use crate::evidence::{Claim, Evidence, LinkedBy, Strength, Trust};
+use crate::name::{DestinationKey, OperationId, Receipt, SourceOperation, WorkspaceId};
+use crate::operation::{Doubt, Fact, Finding, Mode, Record, Severity};
 use crate::outcome::closing::closure_by_own_answer;
-use crate::outcome::{Effect, JudgedAttempt, Surroundings};
+use crate::outcome::{Effect, JudgedAttempt, KeyUse, Sent, Surroundings};
+use crate::policy::SafetyRule;
 use crate::time::Timestamp;
 use crate::tool::{Class, Tool};
 use crate::verdict::{self, Judgement, Verdict};
+
+/// The process that a restored record knows nothing about; proved dead once every process from before is.
+pub const BEFORE_RESTORE: &str = "before-restore";
 
 /// The contract in force for an operation: as declared for the tool, then as its stream declares it.
 pub fn contract_in_force(record: &Record, tool: &Tool) -> Contract {
     let streams = record.proposals().filter_map(|proposal| proposal.contract.as_ref());
     streams.fold(tool.contract.clone(), Contract::or)
+}
+
+impl Record {
+    /// The key that a send of this guarded operation carries: derived; an adopting one keeps the original (4.1).
+    pub fn destination_key(&self, relatives: &[Self]) -> Option<DestinationKey> {
+        let adopted = self.head.adopts.as_ref().and_then(|id| relatives.iter().find(|other| other.head.id == *id));
+        match (self.head.mode, adopted) {
+            (Mode::Observed, _) => None,
+            (Mode::Guarded, Some(original)) => original.destination_keys().first().map(|key| (*key).clone()),
+            (Mode::Guarded, None) => {
+                let destination = self.head.destination.as_ref();
+                Some(DestinationKey::derive(&WorkspaceId::only(), &self.head.key, destination))
+            }
+        }
+    }
 }
 
 /// A success that some fact of the intent names.
@@ -33,6 +52,8 @@ pub(super) struct Fold<'a> {
     pub(super) now: Timestamp,
     pub(super) contract: Contract,
     pub(super) class: Class,
+    /// The key that a send of this operation carries.
+    pub(super) key: Option<DestinationKey>,
     /// The intent's attempts, earliest first; this operation's own and its relatives'.
     pub(super) attempts: Vec<JudgedAttempt>,
     /// The intent's effects, the primary first.
@@ -50,6 +71,7 @@ impl<'a> Fold<'a> {
             now,
             contract,
             class,
+            key: record.destination_key(&around.relatives),
             attempts: Vec::new(),
             effects: Vec::new(),
             findings: Vec::new(),
@@ -59,9 +81,14 @@ impl<'a> Fold<'a> {
         fold.close_by_replay();
         fold.close_by_protected_answer();
         fold.close_by_absence();
+        fold.close_by_cancel();
         fold.credit_receipts();
         fold.close_key_reuse();
         fold
+    }
+
+    pub(super) fn keeps(&self, rule: SafetyRule) -> bool {
+        self.around.policy.keeps(rule)
     }
 
     pub(super) fn intent(&self) -> impl Iterator<Item = &'a Record> {
@@ -69,33 +96,50 @@ impl<'a> Fold<'a> {
     }
 
     pub(super) fn judge_attempts(&self) -> Vec<JudgedAttempt> {
-        let mut gathered: Vec<(OperationId, Attempt<'a>)> = Vec::new();
+        let mut gathered: Vec<(&'a Record, Attempt<'a>)> = Vec::new();
         for operation in self.intent() {
             let attempts = attempt::gather(operation.reports(), self.contract.client_deadline());
-            gathered.extend(attempts.into_iter().map(|attempt| (operation.head.id.clone(), attempt)));
+            gathered.extend(attempts.into_iter().map(|attempt| (operation, attempt)));
         }
         gathered.sort_by(|(_, a), (_, b)| (a.dispatched_at, a.id).cmp(&(b.dispatched_at, b.id)));
+        let accepted = self.accepted_risks();
         let mut judged: Vec<JudgedAttempt> = Vec::with_capacity(gathered.len());
         let mut open_until: Option<Timestamp> = None;
         let mut any_open = false;
-        let mut counts: BTreeMap<OperationId, u32> = BTreeMap::new();
+        let mut counts: BTreeMap<&OperationId, u32> = BTreeMap::new();
         for (operation, attempt) in gathered {
             let overlaps = open_until.is_some_and(|until| attempt.dispatched_at < until);
-            let number = counts.entry(operation.clone()).or_insert(0);
+            let number = counts.entry(&operation.head.id).or_insert(0);
             *number += 1;
-            let next = self.judge_attempt(operation, &attempt, *number, any_open, overlaps);
+            let mut next = self.judge_attempt(operation, &attempt, *number, any_open, overlaps);
+            next.is_accepted_risk = accepted.contains(&next.id);
             // Without a reported end an attempt may run for ever; only a closed one is known to be over.
             let over_at = if next.closed.is_some() { next.ended_at.unwrap_or(next.runs_until) } else { FOREVER };
             open_until = open_until.max(Some(over_at));
             any_open |= next.closed.is_none();
             judged.push(next);
         }
+        let forgotten = self.intent().flat_map(|operation| self.forgotten_sends(operation));
+        judged.extend(forgotten.map(|mut marker| {
+            marker.is_accepted_risk = accepted.contains(&marker.id);
+            marker
+        }));
         judged
     }
 
-    pub(super) fn judge_attempt(
+    /// The attempts whose risk two people accepted for this operation (T29, T43).
+    fn accepted_risks(&self) -> BTreeSet<AttemptRef> {
+        let facts = self.intent().flat_map(|operation| &operation.facts);
+        let named = facts.filter_map(|fact| match fact {
+            Fact::RiskAccepted { attempts, permits, .. } if *permits == self.record.head.id => Some(attempts),
+            _ => None,
+        });
+        named.flatten().cloned().collect()
+    }
+
+    fn judge_attempt(
         &self,
-        operation: OperationId,
+        operation: &'a Record,
         attempt: &Attempt<'a>,
         ordinal: u32,
         earlier_open: bool,
@@ -106,17 +150,27 @@ impl<'a> Fold<'a> {
             let trust = self.around.trust(&report.source);
             verdict::judge(end, verdict::Grounds { contract, class, trust, earlier_open })
         };
-        let is_running = attempt.is_running(self.now);
+        let is_running = self.is_running(operation, attempt);
         // Where sources disagree about one send, proof outranks doubt and a receipt outranks a refusal.
         let best = attempt.ends.iter().map(|end| (judge_end(end), end)).max_by_key(|(judgement, _)| rank(judgement));
         let (judgement, end) = match best {
             Some((judgement, (_, end))) => (judgement, Some(*end)),
+            None if attempt.dispatch.is_some() && !is_running => (Judgement::crashed(), None),
             None => (Judgement::without_end(is_running), None),
         };
         let closed = closure_by_own_answer(&judgement, end);
+        let sent = attempt.dispatch.map(|dispatch| Sent {
+            epoch: dispatch.epoch,
+            incarnation: dispatch.incarnation.clone(),
+            wire_hash: dispatch.wire_hash,
+            scope: dispatch.scope.clone(),
+        });
+        let reported_by = end.and_then(|end| end.reported_by.clone());
+        let sender_ended = (attempt.ended_at().is_some() && reported_by.is_none())
+            || sent.as_ref().is_some_and(|sent| operation.is_gone(&sent.incarnation));
         JudgedAttempt {
             id: attempt.id.clone(),
-            operation,
+            operation: operation.head.id.clone(),
             number: attempt.number.unwrap_or(ordinal),
             owner: attempt.owner.cloned(),
             worker: attempt.worker.map(Into::into),
@@ -124,13 +178,15 @@ impl<'a> Fold<'a> {
             args_hash: attempt.args_hash.copied(),
             lease_s: attempt.lease_s,
             budget: attempt.budget,
+            trust: if sent.is_some() { Trust::Verified } else { self.best_trust(attempt) },
             dispatched_at: attempt.dispatched_at,
+            key_from: attempt.dispatched_at,
             ended_at: attempt.ended_at(),
             runs_until: attempt.runs_until,
             is_running,
             is_possible_send: attempt.is_possible_send,
             reported: end.map(|end| end.outcome),
-            reported_by: end.and_then(|end| end.reported_by.clone()),
+            reported_by,
             http: end.and_then(|end| end.http),
             error: end.and_then(|end| end.error.clone()),
             receipt: end.and_then(|end| end.receipt.clone()),
@@ -138,7 +194,68 @@ impl<'a> Fold<'a> {
             judgement,
             closed,
             overlaps,
+            sent,
+            is_restored: false,
+            sender_ended,
+            is_accepted_risk: false,
         }
+    }
+
+    /// A guarded send runs for as long as its lease does; an observed one until its deadline.
+    fn is_running(&self, operation: &Record, attempt: &Attempt<'_>) -> bool {
+        let Some(dispatch) = attempt.dispatch else { return attempt.is_running(self.now) };
+        let lease = operation.live_lease(self.now);
+        attempt.ends.is_empty() && lease.is_some_and(|lease| lease.claim.epoch == dispatch.epoch)
+    }
+
+    fn best_trust(&self, attempt: &Attempt<'_>) -> Trust {
+        attempt.sources.iter().map(|source| self.around.trust(source)).max().unwrap_or_default()
+    }
+
+    /// T45: what a restored record may have forgotten is a possible send under the operation's own key.
+    fn forgotten_sends(&self, operation: &'a Record) -> Vec<JudgedAttempt> {
+        let markers = operation.facts.iter().filter_map(|fact| match fact {
+            Fact::Restored { backup_at, at, epoch } => Some((*backup_at, *at, *epoch)),
+            _ => None,
+        });
+        let approved_at = operation.approvals().map(|approval| approval.granted_at).min();
+        let number = u32::try_from(operation.reports().count()).unwrap_or(u32::MAX - 1);
+        let marker = |(backup_at, at, epoch): (Timestamp, Timestamp, u64)| JudgedAttempt {
+            id: AttemptRef {
+                operation: SourceOperation::from(operation.head.id.clone()),
+                claim: Some(format!("restored-{epoch}")),
+                number: None,
+            },
+            operation: operation.head.id.clone(),
+            number: number + 1,
+            owner: None,
+            worker: None,
+            dest_key: operation.destination_key(&self.around.relatives),
+            args_hash: None,
+            lease_s: None,
+            budget: None,
+            trust: Trust::Verified,
+            dispatched_at: at,
+            key_from: approved_at.unwrap_or(backup_at).min(at),
+            ended_at: None,
+            runs_until: at,
+            is_running: false,
+            is_possible_send: true,
+            reported: None,
+            reported_by: None,
+            http: None,
+            error: None,
+            receipt: None,
+            replayed: false,
+            judgement: Judgement::restored(),
+            closed: None,
+            overlaps: false,
+            sent: None,
+            is_restored: true,
+            sender_ended: operation.is_gone(BEFORE_RESTORE),
+            is_accepted_risk: false,
+        };
+        markers.map(marker).collect()
     }
 
     pub(super) fn is_own(&self, attempt: &JudgedAttempt) -> bool {
@@ -150,8 +267,14 @@ impl<'a> Fold<'a> {
         self.is_own(attempt) || self.record.head.adopts.as_ref() == Some(&attempt.operation)
     }
 
+    /// Open attempts that make this operation uncertain (F14): its own, and those it adopted.
     pub(super) fn open(&self) -> Vec<&JudgedAttempt> {
         self.attempts.iter().filter(|attempt| self.concerns(attempt) && attempt.closed.is_none()).collect()
+    }
+
+    /// OPEN: of the whole intent, less those whose risk was accepted for this operation.
+    pub(super) fn open_of_intent(&self) -> Vec<&JudgedAttempt> {
+        self.attempts.iter().filter(|attempt| attempt.closed.is_none() && !attempt.is_accepted_risk).collect()
     }
 
     pub(super) fn own(&self) -> impl Iterator<Item = &JudgedAttempt> {
@@ -159,8 +282,25 @@ impl<'a> Fold<'a> {
     }
 
     pub(super) fn strength_of(&self, evidence: &Evidence) -> Strength {
-        let by_link = if evidence.linked_by == LinkedBy::NaturalKey { Strength::P2 } else { Strength::P3 };
+        let by_link = match evidence.linked_by {
+            LinkedBy::Key | LinkedBy::Receipt | LinkedBy::Metadata => Strength::P3,
+            LinkedBy::NaturalKey => Strength::P2,
+            LinkedBy::Manual => Strength::P0,
+        };
         by_link.min(self.around.trust(&evidence.source).cap())
+    }
+
+    /// What `key_protects` is asked about for this operation.
+    pub(super) fn key_use(&self) -> KeyUse<'_> {
+        KeyUse {
+            contract: &self.contract,
+            class: self.class,
+            sender_stopped: self.sender_stopped(),
+            key: self.key.as_ref(),
+            wire_hash: None,
+            scope: self.around.scope.as_ref(),
+            policy: self.around.policy,
+        }
     }
 
     /// Whether the sender of every attempt is stated to send no more: ours, or adopted with that statement.
@@ -170,13 +310,14 @@ impl<'a> Fold<'a> {
 
     pub(super) fn successes(&self) -> Vec<Success<'_>> {
         let mut all = Vec::new();
-        for attempt in &self.attempts {
+        let counts = |id: &OperationId| self.keeps(SafetyRule::CountPerIntent) || *id == self.record.head.id;
+        for attempt in self.attempts.iter().filter(|attempt| counts(&attempt.operation)) {
             if let Some(receipt) = &attempt.receipt {
                 let at = attempt.ended_at.unwrap_or(attempt.dispatched_at);
                 all.push(Success { receipt, strength: attempt.judgement.strength, at, held: self.is_own(attempt) });
             }
         }
-        for operation in self.intent() {
+        for operation in self.intent().filter(|operation| counts(&operation.head.id)) {
             for evidence in operation.evidence() {
                 if let Claim::Executed { receipt } = &evidence.claim {
                     let held = operation.head.id == self.record.head.id;
@@ -222,13 +363,15 @@ impl<'a> Fold<'a> {
 }
 
 /// Farther than any time that occurs.
-const FOREVER: Timestamp = Timestamp::from_micros(i64::MAX);
+pub(super) const FOREVER: Timestamp = Timestamp::from_micros(i64::MAX);
 
 fn rank(judgement: &Judgement) -> u8 {
     match judgement.verdict {
         Verdict::Executed => 4,
         Verdict::ExecutedNoEffect | Verdict::RefusedPermanent | Verdict::RefusedRetryable => 3,
         Verdict::NotSent => 2,
-        Verdict::Unknown(_) => 1,
+        // A receipt that is only likely tells more than a broken connection.
+        Verdict::Unknown(Doubt::Likely) => 1,
+        Verdict::Unknown(_) => 0,
     }
 }

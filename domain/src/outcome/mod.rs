@@ -4,10 +4,13 @@ mod closing;
 mod findings;
 mod fold;
 mod key;
+mod life;
 mod steps;
 
-pub use fold::contract_in_force;
-pub use key::{KeyUse, key_protects};
+pub use fold::{BEFORE_RESTORE, contract_in_force};
+pub use life::HARD_CAP;
+pub(crate) use life::grant_exceeds_cap;
+pub use key::{KeyUse, Protection, key_protects};
 
 use std::collections::BTreeMap;
 
@@ -16,9 +19,11 @@ use serde::{Deserialize, Serialize};
 use crate::attempt::{AttemptRef, ReportedOutcome};
 use crate::contract::Contract;
 use crate::evidence::{Strength, Trust};
-use crate::fingerprint::Hash;
+use crate::fingerprint::{Hash, Json};
+use crate::lease::Scope;
 use crate::name::{DestinationKey, LayerName, OperationId, Receipt, SourceName};
 use crate::operation::{Finding, Record, State};
+use crate::policy::Policy;
 use crate::time::Timestamp;
 use crate::tool::Tool;
 use crate::verdict::Judgement;
@@ -34,9 +39,46 @@ pub struct Surroundings {
     pub relatives: Vec<Record>,
     /// Operations of other intents that were sent under one of this operation's keys at the same destination.
     pub sharers: Vec<Record>,
+    /// The compensations of this operation.
+    pub children: Vec<Record>,
+    /// The operations into which a partial result of this one was split (F13).
+    pub items: Vec<Record>,
+    /// Earlier declarations of the tool's contract, back to the first send: the strictest rules (T35).
+    pub earlier_contracts: Vec<Contract>,
+    /// The destination's scope as configured now, where it is known.
+    pub scope: Option<Scope>,
+    /// Whether the workflow is past its pivot.
+    pub past_pivot: bool,
+    /// Whether a restore waits to be acknowledged (4.8).
+    pub restore_pending: bool,
+    /// Whether the workspace lets a lone administrator act with the recorded override (4.4.9).
+    pub lone_override: bool,
+    /// The arguments in force as they were received, for an act that compares with them.
+    pub arguments: Option<Json>,
+    /// Which safety rules are in force: all of them, but in tests that show what each prevents.
+    pub policy: Policy,
 }
 
 impl Surroundings {
+    /// A tool alone: nothing else is around.
+    pub fn of_tool(tool: Tool) -> Self {
+        Self {
+            tool,
+            trusts: BTreeMap::new(),
+            relatives: Vec::new(),
+            sharers: Vec::new(),
+            children: Vec::new(),
+            items: Vec::new(),
+            earlier_contracts: Vec::new(),
+            scope: None,
+            past_pivot: false,
+            restore_pending: false,
+            lone_override: false,
+            arguments: None,
+            policy: Policy::FULL,
+        }
+    }
+
     /// How far a source is believed.
     pub fn trust(&self, source: &SourceName) -> Trust {
         self.trusts.get(source).copied().unwrap_or_default()
@@ -89,8 +131,12 @@ pub struct JudgedAttempt {
     pub lease_s: Option<u64>,
     /// How many attempts its source allows.
     pub budget: Option<u32>,
+    /// How far the best of its sources is believed; our own fenced write is verified.
+    pub trust: Trust,
     /// When it counts as sent.
     pub dispatched_at: Timestamp,
+    /// From when the age of its key counts: its sending, or for a forgotten send the earliest it can have been (3.7.6).
+    pub key_from: Timestamp,
     /// When its end was reported.
     pub ended_at: Option<Timestamp>,
     /// When it stops counting as running without an end.
@@ -117,6 +163,27 @@ pub struct JudgedAttempt {
     pub closed: Option<Closure>,
     /// Whether it began before an earlier attempt was known to have ended.
     pub overlaps: bool,
+    /// What the fenced write recorded, for a guarded send.
+    pub sent: Option<Sent>,
+    /// Whether the record may have forgotten it: a possible send before a restore (T45).
+    pub is_restored: bool,
+    /// Whether its sender is known to have stopped: it reported its end, or is proved dead (K6).
+    pub sender_ended: bool,
+    /// Whether two people accepted that it may still succeed, for the operation that is judged (T43).
+    pub is_accepted_risk: bool,
+}
+
+/// What is known of a guarded send beside its times.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sent {
+    /// The epoch of its lease.
+    pub epoch: u64,
+    /// The process that sent it.
+    pub incarnation: String,
+    /// Hash of the bytes that went out.
+    pub wire_hash: Option<Hash>,
+    /// Where its key is unique.
+    pub scope: Option<Scope>,
 }
 
 /// A distinct object at the destination.
@@ -147,6 +214,20 @@ pub struct Outcome {
     pub attempts: Vec<JudgedAttempt>,
     /// Open attempts of ancestors that this operation inherited by adopting.
     pub inherited: Vec<JudgedAttempt>,
+    /// OPEN: the open attempts of the whole intent, less those whose risk was accepted for this operation.
+    pub open: Vec<AttemptRef>,
+    /// Whether one of them was sent in another scope than the destination has now (row 30).
+    pub scope_changed: bool,
+    /// Until when the lease in force runs, if one does.
+    pub lease_until: Option<Timestamp>,
+    /// What the facts say beneath a live lease, where that differs from claimed or executing (F1).
+    pub beneath_lease: Option<State>,
+    /// Guarded: sends on record and how many are allowed, grants included.
+    pub attempts_left: Option<u32>,
+    /// Guarded: when its time is up, grants included.
+    pub deadline: Option<Timestamp>,
+    /// Guarded: before which back-off and `Retry-After` allow no further send.
+    pub not_before: Option<Timestamp>,
     /// Distinct effects of the intent, the primary first.
     pub effects: Vec<Effect>,
     /// What an auditor should see, most serious first.
@@ -159,6 +240,8 @@ pub struct Outcome {
     pub key_protects_not: Option<String>,
     /// The contract in force: as declared for the tool, then as the stream declares it.
     pub contract: Contract,
+    /// Until when a repeat under the same key is certain to be protected; none if it is not, or nothing limits it.
+    pub key_protects_until: Option<Timestamp>,
     /// When the answer changes by time alone.
     pub next_change_at: Option<Timestamp>,
 }

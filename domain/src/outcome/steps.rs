@@ -1,17 +1,18 @@
-//! The steps of the fold (semantics 3.6, F2–F21): the first that matches names the state.
-//!
-//! F1 (a live lease) and F13 (item operations) have no facts yet that could make them speak.
+//! The steps of the fold (semantics 3.6, F1–F21): the first that matches names the state. F21 matches always.
 
 use std::time::Duration;
 
+use crate::approval::Lack;
 use crate::evidence::{Claim, Strength};
 use crate::name::Receipt;
 use crate::operation::{
-    Contradiction, Doubt, Fact, Failure, Mode, Record, Resolution, ResolutionKind, State, SuccessBasis,
+    Contradiction, Doubt, Fact, Failure, Mode, Record, Resolution, ResolutionKind, State, Stop, SuccessBasis,
 };
 use crate::outcome::fold::Fold;
 use crate::outcome::key::{KeyUse, key_protects};
-use crate::outcome::{Closure, Ending, JudgedAttempt, Outcome};
+use crate::outcome::life::Life;
+use crate::outcome::{Closure, Ending, JudgedAttempt, Outcome, Sent};
+use crate::policy::SafetyRule;
 use crate::time::Timestamp;
 use crate::verdict::Verdict;
 
@@ -21,18 +22,23 @@ type Step = (&'static str, State, Timestamp);
 impl Fold<'_> {
     /// Lets the steps speak and puts the outcome together.
     pub(super) fn outcome(mut self) -> Outcome {
-        let (fold_rule, state, since) = self.first_step();
-        self.note_findings(state);
-        let open = self.open();
-        let key_use = KeyUse { contract: &self.contract, class: self.class, sender_stopped: self.sender_stopped() };
-        let protects = key_protects(key_use, &open, self.now);
+        let life = Life::of(self.record, &self.contract, self.own().filter(|attempt| attempt.sent.is_some()).count());
+        let beneath = self.step_beneath_lease(&life);
+        let under_lease = self.under_lease();
+        let (fold_rule, state, since) = under_lease.unwrap_or(beneath);
+        let beneath_lease = under_lease.map(|_| beneath.1).filter(|state| tells_more(*state));
+        self.note_findings(state, beneath_lease);
+        let (protection, open, scope_changed) = self.what_is_open();
         let watch_until = self.watch_until(state, since);
-        let next_change_at = self.next_change_at(state, watch_until);
+        let lease_until = self.record.live_lease(self.now).map(|lease| lease.until);
+        let key_protects_until = protection.as_ref().ok().and_then(|protection| protection.until);
+        let next_change_at = self.next_change_at(state, &life, [watch_until, lease_until, key_protects_until.map(just_after)]);
         self.findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.text.cmp(&b.text)));
         let own_id = &self.record.head.id;
         let (attempts, others): (Vec<_>, Vec<_>) =
             self.attempts.into_iter().partition(|attempt| attempt.operation == *own_id);
         let adopts = self.record.head.adopts.as_ref();
+        let is_guarded = self.record.head.mode == Mode::Guarded;
         Outcome {
             state,
             fold_rule: fold_rule.into(),
@@ -42,17 +48,47 @@ impl Fold<'_> {
                 .into_iter()
                 .filter(|attempt| attempt.closed.is_none() && adopts == Some(&attempt.operation))
                 .collect(),
+            open,
+            scope_changed,
+            lease_until,
+            beneath_lease,
+            attempts_left: is_guarded.then(|| life.attempts_left()),
+            deadline: is_guarded.then_some(life.deadline),
+            not_before: None,
             effects: self.effects,
             findings: self.findings,
             watch_until,
-            key_protects: protects.is_ok(),
-            key_protects_not: protects.err(),
+            key_protects: protection.is_ok(),
+            key_protects_not: protection.err(),
             contract: self.contract,
+            key_protects_until,
             next_change_at,
         }
     }
 
-    fn first_step(&self) -> Step {
+    /// OPEN, whether the key protects a repeat beside it, and whether it lies in another scope.
+    fn what_is_open(&self) -> (Result<crate::outcome::Protection, String>, Vec<crate::attempt::AttemptRef>, bool) {
+        let open = self.open_of_intent();
+        let protection = key_protects(self.key_use(), &open, self.now);
+        let is_elsewhere = |sent: &Sent| {
+            self.around.scope.is_some() && sent.scope.is_some() && sent.scope != self.around.scope
+        };
+        let scope_changed = self.keeps(SafetyRule::ScopeInKey)
+            && open.iter().any(|attempt| attempt.sent.as_ref().is_some_and(is_elsewhere));
+        (protection, open.iter().map(|attempt| attempt.id.clone()).collect(), scope_changed)
+    }
+
+    /// F1: a live lease. What the rest says is a finding, and takes effect when the lease ends.
+    fn under_lease(&self) -> Option<Step> {
+        let lease = self.record.live_lease(self.now).filter(|_| self.record.head.mode == Mode::Guarded)?;
+        let under = self.own().find(|attempt| attempt.sent.as_ref().is_some_and(|sent| sent.epoch == lease.claim.epoch));
+        Some(match under {
+            Some(attempt) => ("F1", State::Executing, attempt.dispatched_at),
+            None => ("F1", State::Claimed, lease.claim.at),
+        })
+    }
+
+    fn step_beneath_lease(&self, life: &Life) -> Step {
         self.picked()
             .or_else(|| self.duplicate())
             .or_else(|| self.against_a_failure())
@@ -61,9 +97,11 @@ impl Fold<'_> {
             .or_else(|| self.succeeded())
             .or_else(|| self.attested_success())
             .or_else(|| self.attested_failure())
+            .or_else(|| self.of_items())
             .or_else(|| self.uncertain())
             .or_else(|| self.executing())
-            .or_else(|| self.failed())
+            .or_else(|| self.stopped())
+            .or_else(|| self.failed(life))
             .unwrap_or_else(|| self.before_any_attempt())
     }
 
@@ -117,6 +155,12 @@ impl Fold<'_> {
 
     /// F5: the source of an object that this operation holds says it failed afterwards.
     fn reversed(&self) -> Option<Step> {
+        let undone_by_us = self.around.children.iter().any(|child| {
+            child.row.as_ref().is_some_and(|row| row.attempts > 0 && !matches!(row.state, State::Failed(_)))
+        });
+        if undone_by_us {
+            return None;
+        }
         let said = self.record.evidence().find(|evidence| match &evidence.claim {
             Claim::Reversed { receipt } => {
                 self.strength_of(evidence) >= Strength::P2
@@ -140,6 +184,12 @@ impl Fold<'_> {
 
     /// F8: exactly one proved effect, and this operation holds it.
     fn succeeded(&self) -> Option<Step> {
+        if !self.keeps(SafetyRule::SuccessNeedsEvidence) {
+            let looks_done = |a: &&JudgedAttempt| a.judgement.verdict == Verdict::Unknown(Doubt::NoReceipt);
+            if let Some(attempt) = self.own().find(looks_done) {
+                return Some(("F8", State::Succeeded(SuccessBasis::Receipt), attempt.dispatched_at));
+            }
+        }
         let mut proved = self.effects.iter().filter(|effect| effect.strength == Strength::P3);
         let only = proved.next().filter(|effect| effect.is_held)?;
         proved.next().is_none().then_some(("F8", State::Succeeded(SuccessBasis::Receipt), only.at))
@@ -173,18 +223,42 @@ impl Fold<'_> {
         if proved {
             return Some(("F11", State::Failed(Failure::AttestedThenProved), self.last_end().max(said.at)));
         }
-        Some(("F12", State::Failed(Failure::Attested), said.at))
+        let rule =
+            if said.kind == ResolutionKind::Failed { SafetyRule::FailedMarkIsNotProof } else { SafetyRule::PickIsNotProof };
+        let failure = if self.keeps(rule) { Failure::Attested } else { Failure::Permanent };
+        Some(("F12", State::Failed(failure), said.at))
+    }
+
+    /// F13: the parent of item operations is what its items come to.
+    fn of_items(&self) -> Option<Step> {
+        let states: Option<Vec<State>> =
+            self.around.items.iter().map(|item| item.row.as_ref().map(|row| row.state)).collect();
+        let states = states.filter(|states| !states.is_empty())?;
+        let since = self.around.items.iter().filter_map(|item| item.row.as_ref().map(|row| row.since)).max();
+        let since = since.unwrap_or(self.record.head.recorded_at);
+        Some(("F13", state_of_items(&states), since))
     }
 
     /// F14: an attempt is open. An observed operation's own running attempts are left to F15.
     fn uncertain(&self) -> Option<Step> {
         let observed = self.record.head.mode == Mode::Observed;
+        let forgets = |attempt: &JudgedAttempt| {
+            let is_last = self.own().last().is_some_and(|last| last.id == attempt.id);
+            (!is_last && !self.keeps(SafetyRule::AggregateOverAttempts))
+                || (attempt.sent.is_some()
+                    && attempt.ended_at.is_none()
+                    && !self.keeps(SafetyRule::SweepToUncertain))
+        };
         let open: Vec<_> = self
             .open()
             .into_iter()
             .filter(|attempt| !(observed && self.is_own(attempt) && attempt.is_running))
+            .filter(|attempt| !forgets(attempt))
             .collect();
         let since = open.iter().map(|attempt| attempt.ended_at.unwrap_or(attempt.runs_until)).min()?;
+        if !self.keeps(SafetyRule::ReturnToClaimedFrom) && self.was_claimed_from_doubt() {
+            return None;
+        }
         let by_attempts = open.iter().filter_map(|attempt| match attempt.judgement.verdict {
             Verdict::Unknown(doubt) => Some(doubt),
             _ => None,
@@ -194,29 +268,68 @@ impl Fold<'_> {
         Some(("F14", State::Uncertain(doubt), since))
     }
 
+    /// Whether a claim was taken from uncertain and ended with nothing sent (T9).
+    fn was_claimed_from_doubt(&self) -> bool {
+        self.record.claims().any(|claim| {
+            let sent = self.own().any(|attempt| attempt.sent.as_ref().is_some_and(|sent| sent.epoch == claim.epoch));
+            matches!(claim.from, State::Uncertain(_)) && !sent
+        })
+    }
+
     /// F15: observed, and an attempt is running.
     fn executing(&self) -> Option<Step> {
         let running = self.own().find(|attempt| attempt.is_running)?;
         Some(("F15", State::Executing, running.dispatched_at))
     }
 
-    /// F17–F19: at least one own attempt, all closed negative.
-    fn failed(&self) -> Option<Step> {
-        let own: Vec<_> = self.own().collect();
-        if own.is_empty() || !own.iter().all(|attempt| is_negative(attempt.closed.as_ref())) {
-            return None;
-        }
-        let ended = |ending| own.iter().any(|attempt| attempt.closed.as_ref().is_some_and(|c| c.ending == ending));
-        let (rule, failure) = if ended(Ending::NegativeBusiness) {
-            ("F17", Failure::Business)
-        } else if ended(Ending::NegativePermanent) {
-            ("F18", Failure::Permanent)
-        } else if budget_is_spent(&own) {
-            ("F19", Failure::Budget)
-        } else {
-            ("F19", Failure::Observed)
+    /// F16: stopped by a person, or taken over, with nothing open.
+    fn stopped(&self) -> Option<Step> {
+        let (how, at) = self.record.stop()?;
+        let state = match how {
+            Stop::Denied => State::Denied,
+            Stop::Cancelled => State::Cancelled,
+            Stop::Superseded => State::Superseded,
         };
-        Some((rule, State::Failed(failure), self.last_end()))
+        Some(("F16", state, at))
+    }
+
+    /// F17–F20: nothing is open. Every own attempt closed negative, or time or attempts are used up.
+    fn failed(&self, life: &Life) -> Option<Step> {
+        let own: Vec<_> = self.own().collect();
+        let all_negative = !own.is_empty()
+            && own.iter().all(|attempt| is_negative(attempt.closed.as_ref()) || !self.keeps(SafetyRule::AggregateOverAttempts) || !self.keeps(SafetyRule::SweepToUncertain) || !self.keeps(SafetyRule::ReturnToClaimedFrom));
+        let ended = |ending| own.iter().any(|attempt| attempt.closed.as_ref().is_some_and(|c| c.ending == ending));
+        if all_negative && ended(Ending::NegativeBusiness) {
+            return Some(("F17", State::Failed(Failure::Business), self.last_end()));
+        }
+        if all_negative && ended(Ending::NegativePermanent) {
+            return Some(("F18", State::Failed(Failure::Permanent), self.last_end()));
+        }
+        match self.record.head.mode {
+            Mode::Guarded => self.exhausted(life).or_else(|| all_negative.then(|| self.waiting())),
+            Mode::Observed if all_negative => {
+                let failure = if budget_is_spent(&own) { Failure::Budget } else { Failure::Observed };
+                Some(("F19", State::Failed(failure), self.last_end()))
+            }
+            Mode::Observed => None,
+        }
+    }
+
+    /// F19, guarded: its deadline passed, sent or never sent; or its attempts are used up.
+    fn exhausted(&self, life: &Life) -> Option<Step> {
+        if self.now >= life.deadline {
+            return Some(("F19", State::Failed(Failure::Deadline), life.deadline));
+        }
+        (life.attempts_left() == 0).then(|| ("F19", State::Failed(Failure::Budget), self.last_end()))
+    }
+
+    /// F20: everything was refused and may be tried again, if an approval is live.
+    fn waiting(&self) -> Step {
+        match self.record.live_approval(&self.around.tool, self.now) {
+            Ok(_) => ("F20", State::RetryWait, self.last_end()),
+            Err(Lack::Expired(at)) => ("F20", State::ApprovalExpired, at.max(self.last_end())),
+            Err(_) => ("F20", State::ApprovalExpired, self.last_end()),
+        }
     }
 
     fn last_end(&self) -> Timestamp {
@@ -224,18 +337,22 @@ impl Fold<'_> {
         ends.max().unwrap_or(self.record.head.recorded_at)
     }
 
-    /// F21: nothing was ever sent.
+    /// F21: everything else; nothing was ever sent.
     fn before_any_attempt(&self) -> Step {
-        let authorized = self.record.facts.iter().find_map(|fact| match fact {
-            Fact::AuthorizedElsewhere { at, .. } => Some(*at),
-            _ => None,
-        });
-        match authorized {
-            Some(at) if self.record.head.mode == Mode::Observed => ("F21", State::Authorized, at),
-            _ => {
-                let first = self.record.proposals().map(|proposal| proposal.at).min();
-                ("F21", State::Proposed, first.unwrap_or(self.record.head.recorded_at))
-            }
+        let first = self.record.proposals().map(|proposal| proposal.at).min();
+        let proposed_at = first.unwrap_or(self.record.head.recorded_at);
+        if self.record.head.mode == Mode::Observed {
+            let authorized = self.record.facts.iter().find_map(|fact| match fact {
+                Fact::AuthorizedElsewhere { at, .. } => Some(*at),
+                _ => None,
+            });
+            return authorized
+                .map_or(("F21", State::Proposed, proposed_at), |at| ("F21", State::Authorized, at));
+        }
+        match self.record.live_approval(&self.around.tool, self.now) {
+            Ok(approval) => ("F21", State::Authorized, approval.granted_at),
+            Err(Lack::Expired(at)) => ("F21", State::ApprovalExpired, at),
+            Err(Lack::Never | Lack::Revoked | Lack::CoversOther) => ("F21", State::Proposed, proposed_at),
         }
     }
 
@@ -252,21 +369,25 @@ impl Fold<'_> {
     /// Open attempts that no key covers together with the one that earned the receipt (F8).
     pub(super) fn unprotected_copies(&self) -> Vec<&JudgedAttempt> {
         let earner = self.attempts.iter().find(|a| a.closed.as_ref().is_some_and(|c| c.ending == Ending::Positive));
-        let open: Vec<_> = self.open();
+        let open = self.open_of_intent();
         if open.is_empty() {
             return open;
         }
         let together: Vec<_> = open.iter().copied().chain(earner).collect();
-        let key_use = KeyUse { contract: &self.contract, class: self.class, sender_stopped: self.sender_stopped() };
+        let key_use = KeyUse { key: None, scope: None, ..self.key_use() };
         if key_protects(key_use, &together, self.now).is_ok() { Vec::new() } else { open }
     }
 
     /// The earliest future time at which the answer may differ though nothing is recorded.
-    fn next_change_at(&self, state: State, watch_until: Option<Timestamp>) -> Option<Timestamp> {
-        let mut times: Vec<Timestamp> = watch_until.into_iter().collect();
+    fn next_change_at(&self, state: State, life: &Life, known: [Option<Timestamp>; 3]) -> Option<Timestamp> {
+        let mut times: Vec<Timestamp> = known.into_iter().flatten().collect();
         times.extend(self.attempts.iter().filter(|attempt| attempt.is_running).map(|attempt| attempt.runs_until));
         if !state.is_final() {
             times.extend(self.record.proposals().filter_map(|proposal| proposal.deadline));
+        }
+        if self.record.head.mode == Mode::Guarded && !state.is_final() {
+            times.push(life.deadline);
+            times.extend(self.record.live_approval(&self.around.tool, self.now).ok().map(|live| live.expires_at));
         }
         if matches!(state, State::Uncertain(_)) {
             let open = self.open();
@@ -278,6 +399,33 @@ impl Fold<'_> {
         }
         times.into_iter().filter(|time| *time > self.now).min()
     }
+}
+
+/// Whether a state beneath a live lease is worth a finding: something has already happened.
+const fn tells_more(state: State) -> bool {
+    matches!(state, State::Succeeded(_) | State::Failed(_) | State::Contradicted(_) | State::Denied | State::Cancelled | State::Superseded)
+}
+
+/// F13. A contradicted item is not terminal; what was never carried out counts as failed.
+fn state_of_items(states: &[State]) -> State {
+    if !states.iter().all(|state| state.is_final()) {
+        return State::Uncertain(Doubt::Partial);
+    }
+    let succeeded = states.iter().filter(|state| matches!(state, State::Succeeded(_))).count();
+    if succeeded == states.len() {
+        let attested = states.contains(&State::Succeeded(SuccessBasis::Attested));
+        return State::Succeeded(if attested { SuccessBasis::Attested } else { SuccessBasis::Receipt });
+    }
+    if succeeded > 0 {
+        return State::Succeeded(SuccessBasis::Partial);
+    }
+    State::Failed(if states.contains(&State::Failed(Failure::Attested)) {
+        Failure::Attested
+    } else if states.contains(&State::Failed(Failure::Business)) {
+        Failure::Business
+    } else {
+        Failure::Permanent
+    })
 }
 
 fn just_after(at: Timestamp) -> Timestamp {

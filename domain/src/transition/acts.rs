@@ -1,15 +1,17 @@
-//! Operator actions: what is checked, and the facts they become. The page shows the same ruling that is
+//! Operator actions: what is checked. The page shows the same ruling that is
 //! evaluated here again (I29).
 
 use crate::action::{Act, ActionInput, AwaitedAct, Pick};
 use crate::decision::{self, ActionRuling, Ruling, Verdict};
-use crate::name::{ActionKey, OperationId, OperationKey, Receipt, SourceName, SourceOperation};
-use crate::operation::{Fact, Head, Mode, Proposal, Record, Resolution, ResolutionKind};
+use crate::fingerprint::Json;
+use crate::name::{ActionKey, OperationId, OperationKey, Receipt};
+use crate::operation::{Fact, Record};
 use crate::outcome::{self, Outcome, Surroundings};
-use crate::permission::Actor;
+use crate::permission::{Actor, Role};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
-use crate::transition::{ActOutcome, Command, Decision, conclude, resolution_kind};
+use crate::transition::carry::Accepted;
+use crate::transition::{ActOutcome, Command, Decision, conclude};
 
 /// The most characters a reason, statement or reference may have.
 const TEXT_LIMIT: usize = 4_000;
@@ -39,7 +41,7 @@ pub(super) fn act(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     let action = act.input.action();
-    if !action.is_carried_out() {
+    if matches!(act.input, ActionInput::Judged { .. }) {
         return Err(Refusal::NotCarriedOut { action });
     }
     check_version(record, act.seen_version)?;
@@ -47,9 +49,10 @@ pub(super) fn act(
     let ruling = decision::rule(record, around, &outcome, Some(&act.actor), now);
     let verdict = permitted(&ruling, &act.input)?;
     check_reason(&act.reason, action.needs_reason())?;
-    check_input(&act.input, &outcome)?;
+    check_input(&act.input, record, around, &outcome)?;
     check_confirmation(record, verdict, act.confirmation.as_deref())?;
-    if verdict == Verdict::Dual {
+    let alone = verdict == Verdict::Dual && may_act_alone(around, &act.actor);
+    if verdict == Verdict::Dual && !alone {
         if let Some(waiting) = record.awaited_act() {
             let reason = format!("{} already waits for a second person.", waiting.act.input.action().label());
             return Err(Refusal::Forbidden { action, row: ruling.row, reason });
@@ -59,7 +62,12 @@ pub(super) fn act(
         return Ok(Decision { outcome: ActOutcome::AwaitsSecondPerson, ..decision });
     }
     let actors = vec![act.actor.clone()];
-    Ok(Accepted { record, around, outcome: &outcome, act, actors, new_id, command, now }.carry_out())
+    Ok(Accepted { record, around, outcome: &outcome, act, actors, alone, new_id, command, now }.carry_out())
+}
+
+/// 4.4.9: a lone administrator, where the workspace allows it; recorded as such.
+fn may_act_alone(around: &Surroundings, actor: &Actor) -> bool {
+    around.lone_override && actor.role == Role::Administrator
 }
 
 /// The dual act that waits under this key.
@@ -85,10 +93,10 @@ pub(super) fn complete(
     let outcome = outcome::fold(record, around, now);
     let ruling = decision::rule(record, around, &outcome, Some(completion.second), now);
     let verdict = permitted(&ruling, &act.input)?;
-    check_input(&act.input, &outcome)?;
+    check_input(&act.input, record, around, &outcome)?;
     check_confirmation(record, verdict, completion.confirmation)?;
     let actors = vec![act.actor.clone(), completion.second.clone()];
-    Ok(Accepted { record, around, outcome: &outcome, act, actors, new_id, command, now }.carry_out())
+    Ok(Accepted { record, around, outcome: &outcome, act, actors, alone: false, new_id, command, now }.carry_out())
 }
 
 pub(super) fn check_version(record: &Record, seen: u64) -> Result<(), Refusal> {
@@ -122,8 +130,14 @@ fn permitted(ruling: &Ruling, input: &ActionInput) -> Result<Verdict, Refusal> {
     Ok(if without_reference && on.verdict == Verdict::Confirm { Verdict::Dual } else { on.verdict })
 }
 
-fn check_input(input: &ActionInput, outcome: &Outcome) -> Result<(), Refusal> {
+fn check_input(
+    input: &ActionInput,
+    record: &Record,
+    around: &Surroundings,
+    outcome: &Outcome,
+) -> Result<(), Refusal> {
     let bad = |field: &str, problem: &str| Refusal::BadField { field: field.into(), problem: problem.into() };
+    let on_record = |cited: &Receipt| outcome.effects.iter().any(|effect| effect.receipt == *cited);
     match input {
         ActionInput::MarkSucceeded { reference, .. } => {
             check_text("reference", reference.as_deref().unwrap_or_default())
@@ -135,23 +149,99 @@ fn check_input(input: &ActionInput, outcome: &Outcome) -> Result<(), Refusal> {
             }
             Ok(())
         }
-        // T27: a pick cites the evidence.
-        ActionInput::PickVerdict { pick: Pick::Succeeded, receipt } => {
-            let on_record = |cited: &Receipt| outcome.effects.iter().any(|effect| effect.receipt == *cited);
-            match receipt {
-                Some(cited) if on_record(cited) => Ok(()),
-                Some(_) => Err(bad("receipt", "is not among the receipts on record")),
-                None => Err(bad("receipt", "cite the receipt that stands")),
-            }
+        // T27: a pick cites the evidence, and every surplus effect is undone or waived.
+        ActionInput::PickVerdict { pick: Pick::Succeeded, receipt } => match receipt {
+            Some(cited) if on_record(cited) => check_surplus(record, around, outcome),
+            Some(_) => Err(bad("receipt", "is not among the receipts on record")),
+            None => Err(bad("receipt", "cite the receipt that stands")),
+        },
+        ActionInput::PickVerdict { pick: Pick::Failed, .. } => check_surplus(record, around, outcome),
+        ActionInput::Approve {} | ActionInput::Renew {} if record.arguments().is_none() => {
+            Err(bad("arguments", "are not on record, so there is nothing exact to approve"))
         }
-        ActionInput::PickVerdict { pick: Pick::Failed, .. }
-        | ActionInput::MarkFailed {}
+        ActionInput::ChangeArguments { arguments } => check_arguments(arguments),
+        ActionInput::GrantAttempts { attempts, deadline } => {
+            if *attempts == 0 && deadline.is_none() {
+                return Err(bad("attempts", "grant at least one attempt, or a later deadline"));
+            }
+            if outcome::grant_exceeds_cap(record, outcome, *attempts) {
+                return Err(bad("attempts", &format!("the hard cap is {}; it cannot be raised", outcome::HARD_CAP)));
+            }
+            Ok(())
+        }
+        ActionInput::Compensate { receipt: Some(receipt) } | ActionInput::Waive { receipt: Some(receipt) }
+            if !on_record(receipt) =>
+        {
+            Err(bad("receipt", "is not among the receipts on record"))
+        }
+        ActionInput::Compensate { receipt: None } if outcome.effects.len() > 1 => {
+            Err(bad("receipt", "name the surplus effect that is to be undone"))
+        }
+        ActionInput::Compensate { receipt: Some(receipt) } => check_is_surplus(outcome, receipt),
+        ActionInput::DismissFinding { code } => check_dismissal(code, outcome),
+        ActionInput::MarkFailed {}
         | ActionInput::Assign { .. }
         | ActionInput::Comment {}
         | ActionInput::Escalate {}
+        | ActionInput::LookUp {}
+        | ActionInput::RerunSameKey {}
+        | ActionInput::RerunNew {}
+        | ActionInput::Approve {}
+        | ActionInput::Deny {}
+        | ActionInput::Renew {}
+        | ActionInput::Revoke {}
+        | ActionInput::Cancel {}
+        | ActionInput::AttachEvidence { .. }
+        | ActionInput::Compensate { .. }
+        | ActionInput::Waive { .. }
         | ActionInput::Judged { .. } => Ok(()),
     }
 }
+
+/// T27: two effects need an undo of each surplus one, or a waiver.
+fn check_surplus(record: &Record, around: &Surroundings, outcome: &Outcome) -> Result<(), Refusal> {
+    let standing: Vec<&str> =
+        decision::standing_surplus(record, around, outcome).map(Receipt::as_str).collect();
+    if standing.is_empty() {
+        return Ok(());
+    }
+    let problem = format!("compensate or waive each surplus effect first: {}", standing.join(", "));
+    Err(Refusal::BadField { field: "receipt".into(), problem })
+}
+
+/// Row 3: of several effects only a surplus one is undone.
+fn check_is_surplus(outcome: &Outcome, receipt: &Receipt) -> Result<(), Refusal> {
+    let several = outcome.effects.len() > 1;
+    if several && outcome.effects.iter().any(|effect| effect.receipt == *receipt && !effect.is_surplus) {
+        let problem = format!("{receipt} is the effect that was intended; name a surplus one");
+        return Err(Refusal::BadField { field: "receipt".into(), problem });
+    }
+    Ok(())
+}
+
+fn check_arguments(text: &str) -> Result<(), Refusal> {
+    let bad = |problem: String| Refusal::BadField { field: "arguments".into(), problem };
+    match Json::parse(text.as_bytes()) {
+        Ok(Json::Object(_)) => Ok(()),
+        Ok(other) => Err(bad(format!("must be an object, not {}", other.kind()))),
+        Err(error) => Err(bad(error.to_string())),
+    }
+}
+
+/// 6.3: a finding that a base row stands on ends by a pick or by evidence.
+fn check_dismissal(code: &str, outcome: &Outcome) -> Result<(), Refusal> {
+    let bad = |problem: &str| Refusal::BadField { field: "code".into(), problem: problem.into() };
+    if !outcome.findings.iter().any(|finding| finding.code == code) {
+        return Err(bad("there is no such finding on this operation"));
+    }
+    if STANDING.contains(&code) {
+        return Err(bad("the decision stands on this finding; it ends by a pick or by evidence"));
+    }
+    Ok(())
+}
+
+/// Findings that a base row stands on: duplicate, contradiction, watch.
+const STANDING: [&str; 3] = ["effects_exceed_intent", "second_copy_possible", "effect_without_send"];
 
 fn check_confirmation(record: &Record, verdict: Verdict, typed: Option<&str>) -> Result<(), Refusal> {
     let expected = confirmation_text(&record.head.key);
@@ -160,123 +250,4 @@ fn check_confirmation(record: &Record, verdict: Verdict, typed: Option<&str>) ->
         return Err(Refusal::ConfirmationMissing { expected: expected.into(), verdict });
     }
     Ok(())
-}
-
-/// An act that passed every check, with all it stands on.
-struct Accepted<'a> {
-    record: &'a Record,
-    around: &'a Surroundings,
-    outcome: &'a Outcome,
-    act: &'a Act,
-    /// One person, or two.
-    actors: Vec<Actor>,
-    new_id: &'a OperationId,
-    command: &'a Command,
-    now: Timestamp,
-}
-
-impl Accepted<'_> {
-    fn carry_out(&self) -> Decision {
-        let (by, at) = (self.act.actor.clone(), self.now);
-        let reason = self.act.reason.trim().to_owned();
-        let fact = match &self.act.input {
-            ActionInput::MarkSucceeded { receipt, reference } => {
-                self.resolved(ResolutionKind::Succeeded, receipt.as_ref(), reference.as_deref())
-            }
-            ActionInput::MarkFailed {} => self.resolved(ResolutionKind::Failed, None, None),
-            ActionInput::PickVerdict { pick, receipt } => self.resolved(resolution_kind(*pick), receipt.as_ref(), None),
-            ActionInput::Assign { to } => Fact::Assigned { to: to.clone(), by, at, reason },
-            ActionInput::Comment {} => Fact::Commented { by, at, text: reason },
-            ActionInput::Escalate {} => Fact::Escalated { by, at, reason },
-            ActionInput::Adopt { statement } => return self.adopt(statement),
-            // Refused before it comes here; there is nothing to carry out.
-            ActionInput::Judged { .. } => {
-                return conclude(self.record, self.around, Vec::new(), self.command, self.now);
-            }
-        };
-        conclude(self.record, self.around, vec![fact], self.command, self.now)
-    }
-
-    fn resolved(&self, kind: ResolutionKind, receipt: Option<&Receipt>, reference: Option<&str>) -> Fact {
-        let reference = reference.map(str::trim).filter(|text| !text.is_empty());
-        Fact::Resolved(Resolution {
-            kind,
-            receipt: receipt.cloned(),
-            reference: reference.map(Into::into),
-            acknowledged: self.record.evidence().map(|evidence| evidence.id.clone()).collect(),
-            acknowledged_receipts: self.outcome.effects.iter().map(|effect| effect.receipt.clone()).collect(),
-            actors: self.actors.clone(),
-            at: self.now,
-            reason: self.act.reason.trim().into(),
-            action_key: self.act.key.clone(),
-            version: self.record.version + 1,
-        })
-    }
-
-    /// T37: a new guarded operation of the same intent, with the same arguments; it inherits what is open.
-    fn adopt(&self, statement: &str) -> Decision {
-        let fact = Fact::Adopted {
-            child: self.new_id.clone(),
-            statement: statement.trim().into(),
-            by: self.act.actor.clone(),
-            at: self.now,
-            reason: self.act.reason.trim().into(),
-        };
-        let mut adopted = self.record.clone();
-        adopted.facts.push(fact.clone());
-        let mut child = Record::new(child_head(self.record, self.around, self.new_id, self.now));
-        let mut around_child = self.around.clone();
-        around_child.relatives.push(adopted);
-        let proposal = child_proposal(self.record, self.act, self.now);
-        let first = conclude(&child, &around_child, vec![proposal], self.command, self.now);
-        child.facts = first.facts;
-        child.row = Some(first.row);
-        let mut around_record = self.around.clone();
-        around_record.relatives.push(child.clone());
-        let mut decision = conclude(self.record, &around_record, vec![fact], self.command, self.now);
-        decision.refold.retain(|id| id != self.new_id);
-        decision.rules.push("T37".into());
-        decision.creates = Some(Box::new(child));
-        decision
-    }
-}
-
-fn child_head(record: &Record, around: &Surroundings, new_id: &OperationId, now: Timestamp) -> Head {
-    let intent = || std::iter::once(record).chain(&around.relatives);
-    let root = intent().find(|other| other.head.id.as_str() == record.head.intent_id.as_str()).unwrap_or(record);
-    // A later operation of the intent gets the root's key + `~` + its ordinal (semantics 4.1).
-    let suffix = format!("~{}", intent().count() + 1);
-    let room = OperationKey::LIMIT - suffix.len();
-    let base: String = root.head.key.as_str().chars().take(room).collect();
-    let key = OperationKey::parse(base + &suffix).unwrap_or_else(|_| root.head.key.clone());
-    Head {
-        id: new_id.clone(),
-        mode: Mode::Guarded,
-        intent_id: record.head.intent_id.clone(),
-        key,
-        key_given: true,
-        tool: record.head.tool.clone(),
-        destination: around.tool.destination.clone().or_else(|| record.head.destination.clone()),
-        adopts: Some(record.head.id.clone()),
-        retries_of: None,
-        supersedes: None,
-        compensates: record.head.compensates.clone(),
-        workflow: record.head.workflow.clone(),
-        recorded_at: now,
-    }
-}
-
-fn child_proposal(record: &Record, act: &Act, now: Timestamp) -> Fact {
-    let first = record.proposals().find(|proposal| proposal.arguments.is_some()).or_else(|| record.proposals().next());
-    Fact::Proposed(Proposal {
-        at: now,
-        source: SourceName::console(),
-        name: SourceOperation::from(record.head.id.clone()),
-        arguments: first.and_then(|proposal| proposal.arguments.clone()),
-        contract: first.and_then(|proposal| proposal.contract.clone()),
-        deadline: None,
-        impact: first.and_then(|proposal| proposal.impact.clone()),
-        tool_call_id: None,
-        by: Some(act.actor.id.clone()),
-    })
 }

@@ -1,20 +1,30 @@
 //! `decide(record, surroundings, command, now)`: the only way anything changes (T rows).
 
 mod acts;
+mod carry;
+mod permit;
 mod project;
+mod sending;
 
 use serde::{Deserialize, Serialize};
 
+use std::time::Duration;
+
 use crate::action::{Act, AwaitedAct};
+use crate::approval::{Approval, Approver};
 use crate::decision;
+use crate::guard::GuardResult;
 use crate::name::{ActionKey, OperationId};
-use crate::operation::{Fact, Mode, Projection, Record, ResolutionKind, State};
+use crate::operation::{Doubt, Failure, Fact, Mode, Projection, Record, State, SuccessBasis};
 use crate::outcome::{self, Outcome, Surroundings};
 use crate::permission::Actor;
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
+use crate::tool::Class;
 
 pub use acts::confirmation_text;
+pub use permit::{Found, Permit, permit};
+pub use sending::{Sending, Worker};
 
 /// What is asked of the rules.
 #[derive(Debug, Clone)]
@@ -52,6 +62,34 @@ pub enum Command {
         /// Why.
         reason: String,
     },
+    /// A worker asks for the lease (T8, T17).
+    Claim {
+        /// Who.
+        worker: Worker,
+        /// For how long.
+        lease: Duration,
+    },
+    /// The holder asks for more time.
+    Renew {
+        /// Which lease.
+        epoch: u64,
+        /// Until when.
+        until: Timestamp,
+    },
+    /// The holder gives the lease back with nothing sent (T9, T11).
+    Release {
+        /// Which lease.
+        epoch: u64,
+        /// Why.
+        reason: String,
+    },
+    /// The holder is about to send (T10).
+    Dispatch(Box<Sending>),
+    /// The record was restored from a copy of that time (T45).
+    Restore {
+        /// The time of the copy.
+        backup_at: Timestamp,
+    },
     /// Time passed, or the tool's contract, a source's trust or a relative changed.
     Refold,
 }
@@ -83,6 +121,21 @@ pub struct Decision {
     pub refold: Vec<OperationId>,
     /// What came of an act.
     pub outcome: ActOutcome,
+    /// The guards that were asked, each with its answer.
+    pub guards: Vec<GuardResult>,
+    /// Arguments that are kept in the same commit, exactly as given.
+    pub arguments: Option<NewArguments>,
+}
+
+/// Arguments that an act brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewArguments {
+    /// Whose.
+    pub operation: OperationId,
+    /// Which version of them.
+    pub args_version: u32,
+    /// Exactly as given.
+    pub bytes: Vec<u8>,
 }
 
 impl Decision {
@@ -96,7 +149,12 @@ impl Decision {
 pub fn decide(record: &Record, around: &Surroundings, command: &Command, now: Timestamp) -> Result<Decision, Refusal> {
     match command {
         Command::Record(facts) => Ok(record_facts(record, around, facts, now)),
-        Command::Refold => Ok(conclude(record, around, Vec::new(), command, now)),
+        Command::Refold => Ok(approve_by_policy(record, around, conclude(record, around, Vec::new(), command, now), now)),
+        Command::Claim { worker, lease } => sending::claim(record, around, worker, *lease, command, now),
+        Command::Renew { epoch, until } => sending::renew(record, around, *epoch, *until, command, now),
+        Command::Release { epoch, reason } => sending::release(record, around, *epoch, reason, command, now),
+        Command::Dispatch(sending) => sending::dispatch(record, around, sending, command, now),
+        Command::Restore { backup_at } => Ok(sending::restore(record, around, *backup_at, command, now)),
         Command::Act { act, new_id } => acts::act(record, around, act, new_id, command, now),
         Command::Complete { awaited, second, seen_version, confirmation, new_id } => {
             let awaited = acts::awaited(record, awaited)?.clone();
@@ -134,7 +192,42 @@ fn record_facts(record: &Record, around: &Surroundings, facts: &[Fact], now: Tim
             new.push(fact.clone());
         }
     }
-    conclude(record, around, new, &Command::Record(Vec::new()), now)
+    let decision = conclude(record, around, new, &Command::Record(Vec::new()), now);
+    approve_by_policy(record, around, decision, now)
+}
+
+/// T2: the tool's policy may approve classes R and N by itself; nothing else is approved without a person.
+fn approve_by_policy(record: &Record, around: &Surroundings, decision: Decision, now: Timestamp) -> Decision {
+    let tool = &around.tool;
+    let by_policy = tool.auto_approve && matches!(tool.class, Class::Read | Class::Idempotent);
+    let waits = record.head.mode == Mode::Guarded && decision.row.state == State::Proposed;
+    if !by_policy || !waits {
+        return decision;
+    }
+    let mut after = record.clone();
+    after.facts.extend(decision.facts.iter().cloned());
+    let version = after.args_version();
+    let id = ActionKey::parse(format!("policy-{}-{version}", record.head.id));
+    let (Some(arguments), Ok(id), None) = (after.arguments(), id, after.unanswered_question()) else { return decision };
+    let approval = Approval {
+        id,
+        args_version: version,
+        args_hash: arguments.args_hash,
+        tool: record.head.tool.clone(),
+        destination: record.head.destination.clone(),
+        class: tool.class,
+        contract_version: tool.version,
+        approver: Approver::Policy,
+        alone: false,
+        granted_at: now,
+        expires_at: now.plus(carry::APPROVAL_LIFE),
+    };
+    if after.approvals().any(|other| other.id == approval.id) {
+        return decision;
+    }
+    let mut facts = decision.facts;
+    facts.push(Fact::Approved(approval));
+    conclude(record, around, facts, &Command::Refold, now).by("T2")
 }
 
 fn is_same_fact(one: &Fact, other: &Fact) -> bool {
@@ -155,9 +248,12 @@ fn conclude(record: &Record, around: &Surroundings, facts: Vec<Fact>, command: &
     let mut rules = rules_that_spoke(&outcome, &facts);
     rules.extend(transition_rule(record, row.state, command).map(Into::into));
     rules.push(format!("row {}", ruling.row));
+    let undone = record.head.compensates.clone();
     let concerned = around.relatives.iter().chain(&around.sharers).map(|other| other.head.id.clone());
+    let concerned = concerned.chain(undone);
     let refold = if record.row.as_ref() == Some(&row) { Vec::new() } else { concerned.collect() };
-    Decision { facts, row, rules, creates: None, refold, outcome: ActOutcome::Done }
+    let outcome = ActOutcome::Done;
+    Decision { facts, row, rules, creates: None, refold, outcome, guards: Vec::new(), arguments: None }
 }
 
 fn rules_that_spoke(outcome: &Outcome, facts: &[Fact]) -> Vec<String> {
@@ -193,27 +289,39 @@ fn transition_rule(record: &Record, to: State, command: &Command) -> Option<&'st
     Some(match (from, to) {
         (State::Contradicted(_), _) if acted => "T27",
         (_, State::Succeeded(_)) if acted => "T21",
-        (_, State::Failed(_)) if acted => "T22",
-        (State::Succeeded(crate::operation::SuccessBasis::Attested), State::Contradicted(_)) => "T25",
+        (_, State::Failed(Failure::Attested)) if acted => "T22",
+        (_, State::Failed(Failure::Deadline)) if !matches!(from, State::Uncertain(_) | State::Executing) => "T39",
+        (State::Failed(_), State::RetryWait | State::Authorized | State::ApprovalExpired) => "T40",
+        (State::Succeeded(SuccessBasis::Attested), State::Contradicted(_)) => "T25",
         (State::Succeeded(_), State::Contradicted(_)) => "T26",
         (State::Uncertain(_) | State::Executing, State::Contradicted(_)) => "T44",
         (_, State::Contradicted(_)) => "T24",
+        (State::Uncertain(Doubt::Partial), State::Succeeded(_) | State::Failed(_)) => "T49",
+        (State::Executing, State::Succeeded(_)) => "T12",
         (State::Uncertain(_), State::Succeeded(_)) => "T18",
-        (State::Uncertain(_), State::Failed(crate::operation::Failure::Business)) => "T47",
+        (State::Uncertain(_) | State::Executing, State::Failed(Failure::Business)) => "T47",
+        (State::Executing, State::Failed(_)) => "T14",
         (State::Uncertain(_), State::Failed(_)) => "T20",
         (State::Succeeded(_), State::Succeeded(_)) | (State::Failed(_), State::Failed(_)) => "T46",
         _ if record.head.mode == Mode::Observed => "T48",
+        (State::Executing, State::Uncertain(Doubt::Crashed)) => "T16",
         (State::Executing, State::Uncertain(_)) => "T15",
-        _ => "T19",
+        (State::Executing, State::RetryWait) => "T13",
+        (State::Executing | State::Uncertain(_), State::ApprovalExpired) => "T42",
+        (State::Uncertain(_), State::RetryWait | State::Authorized | State::Proposed) => "T19",
+        (State::Proposed, State::Authorized) => "T2",
+        (State::Proposed | State::Authorized | State::RetryWait, State::ApprovalExpired) => "T4",
+        (State::Authorized, State::Proposed) => "T41",
+        (State::ApprovalExpired, State::Authorized | State::RetryWait | State::Proposed) => "T7",
+        (State::Claimed, State::Executing) => "T10",
+        (State::Claimed, _) => "T9",
+        (_, State::Claimed) => "T8",
+        (_, State::Denied) => "T3",
+        (_, State::Cancelled) => "T6",
+        (_, State::Superseded) => "T5",
+        (_, State::Uncertain(Doubt::Restored)) => "T45",
+        _ => return None,
     })
-}
-
-/// Which resolution an action makes.
-const fn resolution_kind(pick: crate::action::Pick) -> ResolutionKind {
-    match pick {
-        crate::action::Pick::Succeeded => ResolutionKind::PickSucceeded,
-        crate::action::Pick::Failed => ResolutionKind::PickFailed,
-    }
 }
 
 #[cfg(test)]

@@ -22,10 +22,10 @@ pub(super) fn project(
     now: Timestamp,
 ) -> Projection {
     let attempts: Vec<&JudgedAttempt> = outcome.attempts.iter().chain(&outcome.inherited).collect();
-    let impact = record.proposals().find_map(|proposal| proposal.impact.clone());
+    let impact = record.impact().cloned();
     let key_window = key_window(&attempts, outcome);
     let proved = outcome.effects.iter().filter(|effect| effect.strength == Strength::P3).count();
-    let first = record.proposals().find_map(|proposal| proposal.arguments.as_ref());
+    let first = record.arguments();
     Projection {
         state: outcome.state,
         since: outcome.since,

@@ -160,9 +160,27 @@ fn field_lines(input: &ActionInput, lens: &Lens<'_>) -> Vec<(String, String)> {
         ActionInput::Assign { to } => {
             line("To", Some(to.as_ref().map_or_else(|| "nobody".to_owned(), |to| lens.name(to))));
         }
-        ActionInput::MarkFailed {}
+        ActionInput::GrantAttempts { attempts, deadline } => {
+            line("Attempts", Some(attempts.to_string()));
+            line("Deadline", deadline.map(|at| lens.moment(at).short));
+        }
+        ActionInput::AttachEvidence { receipt }
+        | ActionInput::Compensate { receipt }
+        | ActionInput::Waive { receipt } => line("Receipt", receipt.as_ref().map(ToString::to_string)),
+        ActionInput::DismissFinding { code } => line("Finding", Some(code.replace('_', " "))),
+        // Arguments may hold secrets; the operation's own page shows what may be seen of them.
+        ActionInput::ChangeArguments { .. }
+        | ActionInput::MarkFailed {}
         | ActionInput::Comment {}
         | ActionInput::Escalate {}
+        | ActionInput::LookUp {}
+        | ActionInput::RerunSameKey {}
+        | ActionInput::RerunNew {}
+        | ActionInput::Approve {}
+        | ActionInput::Deny {}
+        | ActionInput::Renew {}
+        | ActionInput::Revoke {}
+        | ActionInput::Cancel {}
         | ActionInput::Judged { .. } => {}
     }
     lines
@@ -257,9 +275,25 @@ pub fn typed(act: &Act) -> Typed {
             typed.receipt = receipt.as_ref().map(ToString::to_string).unwrap_or_default();
         }
         ActionInput::Assign { to } => typed.to = to.as_ref().map(ToString::to_string).unwrap_or_default(),
+        ActionInput::AttachEvidence { receipt }
+        | ActionInput::Compensate { receipt }
+        | ActionInput::Waive { receipt } => {
+            typed.receipt = receipt.as_ref().map(ToString::to_string).unwrap_or_default();
+        }
         ActionInput::MarkFailed {}
         | ActionInput::Comment {}
         | ActionInput::Escalate {}
+        | ActionInput::LookUp {}
+        | ActionInput::RerunSameKey {}
+        | ActionInput::RerunNew {}
+        | ActionInput::ChangeArguments { .. }
+        | ActionInput::Approve {}
+        | ActionInput::Deny {}
+        | ActionInput::Renew {}
+        | ActionInput::Revoke {}
+        | ActionInput::Cancel {}
+        | ActionInput::GrantAttempts { .. }
+        | ActionInput::DismissFinding { .. }
         | ActionInput::Judged { .. } => {}
     }
     typed

@@ -4,6 +4,7 @@
 //! consulted in a page. 64-bit numbers travel as text. Nothing here decides anything; it only says it.
 
 pub mod action;
+mod acts;
 pub mod arguments;
 pub mod decision;
 pub mod lanes;

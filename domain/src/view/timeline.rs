@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 
+use super::acts::guarded_item;
 use super::arguments::change_lines;
 use super::lanes::mark_of;
 use super::{ChangeLine, Lens, Moment};
@@ -78,7 +79,7 @@ struct Dated {
 }
 
 impl Item {
-    fn new(lens: &Lens<'_>, at: Timestamp, sign: Sign, title: impl Into<String>) -> Self {
+    pub(super) fn new(lens: &Lens<'_>, at: Timestamp, sign: Sign, title: impl Into<String>) -> Self {
         Self {
             at: lens.moment(at),
             sign,
@@ -92,17 +93,17 @@ impl Item {
         }
     }
 
-    fn saying(mut self, text: impl Into<String>) -> Self {
+    pub(super) fn saying(mut self, text: impl Into<String>) -> Self {
         self.text = text.into();
         self
     }
 
-    fn noting(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+    pub(super) fn noting(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.notes.extend(notes);
         self
     }
 
-    fn quoting(mut self, words: &str) -> Self {
+    pub(super) fn quoting(mut self, words: &str) -> Self {
         self.quote = (!words.trim().is_empty()).then(|| words.to_owned());
         self
     }
@@ -263,6 +264,7 @@ fn fact_item(
         .quoting(reason),
         Fact::Commented { by, text, .. } => person(by, "commented").quoting(text),
         Fact::Escalated { by, reason, .. } => person(by, "escalated it").quoting(reason),
+        guarded => guarded_item(guarded, secret_fields, lens)?,
     };
     Some(Dated { at, signature: signature_of(fact), item: made })
 }
@@ -322,6 +324,10 @@ fn evidence_item(evidence: &Evidence, trust: Option<Trust>, lens: &Lens<'_>) -> 
         Claim::Likely => ("Look-up: something that may be ours".to_owned(), "Likely, not proved"),
         Claim::Unavailable => ("Look-up could not be made".to_owned(), "It says nothing about the outcome"),
         Claim::Ambiguous => ("Look-up found several candidates".to_owned(), "It cannot be told which one is ours"),
+        Claim::CancelledByKey { found: true } => ("Cancelled by key".to_owned(), "Something was there; it is cancelled"),
+        Claim::CancelledByKey { found: false } => {
+            ("Cancelled by key: nothing was there".to_owned(), "It may still arrive, until a second check agrees (K7)")
+        }
     };
     let sign = if is_look_up || !matches!(evidence.claim, Claim::Executed { .. } | Claim::Reversed { .. }) {
         Sign::LookUp
@@ -337,6 +343,7 @@ fn evidence_item(evidence: &Evidence, trust: Option<Trust>, lens: &Lens<'_>) -> 
     let mut item = Item::new(lens, evidence.at, sign, title).saying(text).noting(notes);
     item.strength = trust.map(|trust| match evidence.claim {
         Claim::Executed { .. } | Claim::Reversed { .. } => Strength::P3.min(trust.cap()),
+        Claim::CancelledByKey { .. } => Strength::P2.min(trust.cap()),
         Claim::Absent | Claim::Likely | Claim::Unavailable | Claim::Ambiguous => Strength::Hint,
     });
     item
@@ -402,6 +409,12 @@ pub(crate) mod tests {
             },
             closed: None,
             overlaps: false,
+            trust: Trust::Declared,
+            key_from: at("2026-10-05T09:00:02Z"),
+            sent: None,
+            is_restored: false,
+            sender_ended: true,
+            is_accepted_risk: false,
         }
     }
 

@@ -330,6 +330,7 @@ mod tests {
             Refusal::OperationKeyConflict { operation_id: text(), changes: vec![] },
             Refusal::ObservedOperation { operation_id: text() },
             Refusal::Unknown { what: text(), name: text() },
+            Refusal::GuardsFailed { transition: "T10".into(), failed: vec![] },
         ];
         let named = |refusal: &Refusal| match refusal {
             Refusal::NotPermitted { .. } => 0,
@@ -345,8 +346,9 @@ mod tests {
             Refusal::OperationKeyConflict { .. } => 10,
             Refusal::ObservedOperation { .. } => 11,
             Refusal::Unknown { .. } => 12,
+            Refusal::GuardsFailed { .. } => 13,
         };
-        assert!(all.iter().map(named).eq(0..13));
+        assert!(all.iter().map(named).eq(0..14));
         all
     }
 

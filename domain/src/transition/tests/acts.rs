@@ -122,9 +122,10 @@ fn trace_b30_a_picked_contradiction_reopens_only_on_a_third_receipt() {
     let mut desk = Desk::new();
     desk.tell_lines(cases::R01, 7);
     let pick = ActionInput::PickVerdict { pick: Pick::Succeeded, receipt: receipt("pi_A") };
-    let act = desk.form("ana", "op_101", pick);
-    desk.press("op_101", &act).unwrap();
-    desk.complete("ben", "op_101", &act.key).unwrap();
+    let refusal = desk.act("ana", "op_101", pick.clone()).unwrap_err();
+    assert!(refusal.to_string().contains("waive each surplus effect first: pi_B"), "{refusal}");
+    desk.act_by_two("op_101", ActionInput::Waive { receipt: receipt("pi_B") }).unwrap();
+    desk.act_by_two("op_101", pick).unwrap();
     assert_eq!(desk.state("op_101"), "succeeded");
     let again = cases::R01.lines().nth(6).unwrap();
     desk.tell(&again.replace("2026-10-05T09:00:55Z", "2026-10-05T10:00:00Z"));
@@ -148,9 +149,8 @@ fn a_pick_must_cite_a_receipt_on_record() {
 fn trace_a11_a_picked_failure_is_a_statement_not_a_proof() {
     let mut desk = Desk::new();
     desk.tell_lines(cases::R01, 7);
-    let act = desk.form("ana", "op_101", ActionInput::PickVerdict { pick: Pick::Failed, receipt: None });
-    desk.press("op_101", &act).unwrap();
-    desk.complete("ben", "op_101", &act.key).unwrap();
+    desk.act_by_two("op_101", ActionInput::Waive { receipt: receipt("pi_B") }).unwrap();
+    desk.act_by_two("op_101", ActionInput::PickVerdict { pick: Pick::Failed, receipt: None }).unwrap();
     assert_eq!(desk.state("op_101"), "failed.attested");
 }
 

@@ -206,6 +206,7 @@ impl Desk {
                 .filter(|other| other.destination_keys().iter().any(|key| keys.contains(key)))
                 .cloned()
                 .collect(),
+            ..Surroundings::of_tool(self.tool_of(record))
         }
     }
 
@@ -273,6 +274,13 @@ impl Desk {
         let decision = self.decide(&id, &Command::Act { act: act.clone(), new_id })?;
         self.commit(&id, decision.clone());
         Ok(decision)
+    }
+
+    /// Two people act: ana asks, ben completes.
+    pub(super) fn act_by_two(&mut self, name: &str, input: ActionInput) -> Result<Decision, Refusal> {
+        let act = self.form("ana", name, input);
+        self.press(name, &act)?;
+        self.complete("ben", name, &act.key)
     }
 
     pub(super) fn complete(&mut self, who: &str, name: &str, awaited: &ActionKey) -> Result<Decision, Refusal> {

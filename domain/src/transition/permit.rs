@@ -1,0 +1,214 @@
+//! The permit (semantics 4.6): the rules decide once, here; the dispatch write compares, and compares nothing else.
+//!
+//! Everything that could change the answer of a guard either raises a version that the permit names, or ends it in time:
+//!
+//! | input of T10 | in the permit as |
+//! |---|---|
+//! | lease held by this worker | `epoch`, and its end in `not_after` |
+//! | back-off, `Retry-After` | `not_before` |
+//! | approval, deadline, age of the key | `not_after`, the earliest of their ends |
+//! | budget of the destination | `tokens` |
+//! | revocation, arguments, evidence, resolution, attempts used, accepted risk | `version` |
+//! | correction of the contract, scope, credential, restore | `guard_epoch` |
+
+use serde::{Deserialize, Serialize};
+
+use crate::guard::{Checked, Guard};
+use crate::name::ActionKey;
+use crate::operation::{Doubt, Fact, Mode, Record, State};
+use crate::outcome::{Outcome, Surroundings};
+use crate::policy::{Policy, SafetyRule};
+use crate::time::Timestamp;
+use crate::tool::Class;
+
+/// What the dispatch write compares.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Permit {
+    /// The version of the operation it was made for.
+    pub version: u64,
+    /// The guard epoch of tool and destination it was made for.
+    pub guard_epoch: u64,
+    /// The epoch of the lease.
+    pub epoch: u64,
+    /// The first moment at which it may be used.
+    pub not_before: Timestamp,
+    /// The first moment at which it may not be used any more.
+    pub not_after: Timestamp,
+    /// Whether a token of the destination's budget is spent with it: a first send is free.
+    pub spends_token: bool,
+    /// The approval it stands on; none for the classes whose policy approves.
+    pub approval: Option<ActionKey>,
+}
+
+/// What the dispatch write finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// The operation's version.
+    pub version: u64,
+    /// The guard epoch of tool and destination.
+    pub guard_epoch: u64,
+    /// The newest epoch of a lease.
+    pub epoch: u64,
+    /// The clock of that write.
+    pub now: Timestamp,
+}
+
+impl Permit {
+    /// What the dispatch write compares: the reference for the statement that does it in the store.
+    pub fn check(&self, found: Found, policy: Policy) -> Checked {
+        let mut checked = Checked::default();
+        let same_lease = self.epoch == found.epoch || !policy.keeps(SafetyRule::FencedDispatch);
+        checked.ask(Guard::LeaseHeld, same_lease, format!("lease {} against {}", self.epoch, found.epoch));
+        let current = self.version == found.version && self.guard_epoch == found.guard_epoch;
+        checked.ask(
+            Guard::PermitCurrent,
+            current || !policy.keeps(SafetyRule::FencedDispatch),
+            format!(
+                "made for version {}.{}, found {}.{}",
+                self.version, self.guard_epoch, found.version, found.guard_epoch
+            ),
+        );
+        let in_time = self.not_before <= found.now
+            && (found.now < self.not_after || !policy.keeps(SafetyRule::RecheckAtDispatch));
+        checked.ask(
+            Guard::PermitInTime,
+            in_time,
+            format!("from {} until {}, used at {}", self.not_before, self.not_after, found.now),
+        );
+        checked
+    }
+}
+
+/// The guards of T8 and T17: who may be claimed.
+pub(super) fn claim_guards(record: &Record, around: &Surroundings, outcome: &Outcome, now: Timestamp) -> Checked {
+    let mut checked = Checked::default();
+    let policy = around.policy;
+    let guarded = record.head.mode == Mode::Guarded || !policy.keeps(SafetyRule::ObservedNeverDispatched);
+    checked.ask(Guard::ModeGuarded, guarded, record.head.mode.name());
+    let admits = match outcome.state {
+        State::Authorized | State::RetryWait | State::Uncertain(_) => true,
+        State::Proposed
+        | State::Claimed
+        | State::Executing
+        | State::Succeeded(_)
+        | State::Failed(_)
+        | State::Contradicted(_)
+        | State::Denied
+        | State::ApprovalExpired
+        | State::Cancelled
+        | State::Superseded => false,
+    };
+    checked.ask(Guard::StateAdmits, admits, outcome.state.to_string());
+    checked.ask(Guard::LeaseFree, outcome.lease_until.is_none(), lease_words(outcome));
+    let due = not_before(record, outcome);
+    checked.ask(Guard::NotBefore, due <= now, format!("not before {due}"));
+    standing_guards(&mut checked, record, around, outcome, now);
+    repeat_guards(&mut checked, record, around, outcome);
+    checked
+}
+
+/// The guards of T10, and the permit they give. `epoch` is the lease of the worker that asks.
+pub fn permit(
+    record: &Record,
+    around: &Surroundings,
+    outcome: &Outcome,
+    epoch: u64,
+    now: Timestamp,
+) -> Result<Permit, Checked> {
+    let mut checked = Checked::default();
+    let guarded = record.head.mode == Mode::Guarded || !around.policy.keeps(SafetyRule::ObservedNeverDispatched);
+    checked.ask(Guard::ModeGuarded, guarded, record.head.mode.name());
+    let lease = record.live_lease(now).filter(|lease| lease.claim.epoch == epoch);
+    checked.ask(Guard::LeaseHeld, lease.is_some(), lease_words(outcome));
+    let sent = outcome.attempts.iter().any(|attempt| attempt.sent.as_ref().is_some_and(|sent| sent.epoch == epoch));
+    checked.ask(Guard::NothingSentUnderLease, !sent, format!("lease {epoch}"));
+    standing_guards(&mut checked, record, around, outcome, now);
+    repeat_guards(&mut checked, record, around, outcome);
+    let Some(lease) = lease.filter(|_| checked.all_hold()) else { return Err(checked) };
+    let approval = record.live_approval(&around.tool, now).ok();
+    let approval_ends = approval.map(|approval| approval.expires_at);
+    let key_ends = outcome.key_protects_until.filter(|_| is_unsafe(around.tool.class));
+    let ends = [Some(lease.until), approval_ends, outcome.deadline, key_ends];
+    Ok(Permit {
+        version: record.version,
+        guard_epoch: around.tool.version,
+        epoch,
+        not_before: not_before(record, outcome),
+        not_after: ends.into_iter().flatten().min().unwrap_or(lease.until),
+        spends_token: outcome.attempts.iter().any(|attempt| attempt.sent.is_some()),
+        approval: approval.map(|approval| approval.id.clone()),
+    })
+}
+
+/// What T8, T10 and T17 ask alike: approval, time, attempts, restore, the intent.
+fn standing_guards(
+    checked: &mut Checked,
+    record: &Record,
+    around: &Surroundings,
+    outcome: &Outcome,
+    now: Timestamp,
+) {
+    let policy = around.policy;
+    match record.live_approval(&around.tool, now) {
+        Ok(live) => checked.ask(Guard::ApprovalLive, true, format!("until {}", live.expires_at)),
+        Err(lack) => checked.ask(Guard::ApprovalLive, false, lack.text(now)),
+    }
+    let deadline = outcome.deadline.is_none_or(|deadline| now < deadline);
+    checked.ask(Guard::DeadlineLeft, deadline, outcome.deadline.map_or_else(String::new, |at| format!("until {at}")));
+    let left = outcome.attempts_left.unwrap_or(1);
+    checked.ask(Guard::AttemptsLeft, left > 0, format!("{left} left"));
+    let acknowledged = !around.restore_pending || !policy.keeps(SafetyRule::RestoreHoldsDispatch);
+    checked.ask(Guard::RestoreAcknowledged, acknowledged, "a restored record waits for a person");
+    let newest =
+        !crate::decision::has_newer_guarded(record, around) || !policy.keeps(SafetyRule::NewestOfIntentOnly);
+    checked.ask(Guard::NewestOfIntent, newest, "a newer operation of the intent decides");
+    let effects = outcome.effects.len();
+    checked.ask(Guard::NoSuccessOfIntent, effects == 0, format!("{effects} effects of the intent on record"));
+}
+
+/// What a send beside open attempts asks (T10, T17, rows 8, 9, 9a).
+fn repeat_guards(checked: &mut Checked, record: &Record, around: &Surroundings, outcome: &Outcome) {
+    checked.ask(Guard::ScopeUnchanged, !outcome.scope_changed, "the destination’s scope changed since an open attempt");
+    let class = around.tool.class;
+    let nothing_open = outcome.open.is_empty();
+    let by_class = !is_unsafe(class) && outcome.state != State::Uncertain(Doubt::KeyMismatch);
+    let because = outcome.key_protects_not.clone().unwrap_or_else(|| "nothing is open, or the key protects".into());
+    checked.ask(Guard::NothingOpenOrProtected, nothing_open || outcome.key_protects || by_class, because);
+    let beneath = record.newest_lease().map_or(outcome.state, |lease| match outcome.state {
+        State::Claimed | State::Executing => lease.claim.from,
+        state => state,
+    });
+    let hopeless = matches!(beneath, State::Uncertain(Doubt::KeyMismatch | Doubt::ReplayedError | Doubt::Partial));
+    checked.ask(Guard::DoubtAdmitsRepeat, !hopeless || class == Class::Read, beneath.to_string());
+    let needs_order = !nothing_open
+        && match class {
+            Class::Read | Class::Reversible => false,
+            Class::Idempotent => outcome.contract.sole_writer != Some(true),
+            Class::Irreversible => true,
+        };
+    checked.ask(Guard::RepeatOrdered, !needs_order || is_ordered(record, outcome), "a person orders this repeat");
+}
+
+const fn is_unsafe(class: Class) -> bool {
+    matches!(class, Class::Reversible | Class::Irreversible)
+}
+
+/// Whether a person ordered a repeat after the last send.
+fn is_ordered(record: &Record, outcome: &Outcome) -> bool {
+    let last_sent = outcome.attempts.iter().chain(&outcome.inherited).map(|attempt| attempt.dispatched_at).max();
+    record.facts.iter().any(|fact| match fact {
+        Fact::RepeatOrdered { at, .. } => last_sent.is_none_or(|sent| *at >= sent),
+        _ => false,
+    })
+}
+
+/// When the next send is due. A person's order to repeat does not wait for the back-off.
+fn not_before(record: &Record, outcome: &Outcome) -> Timestamp {
+    let asked = outcome.not_before.unwrap_or(record.head.recorded_at);
+    if is_ordered(record, outcome) { record.head.recorded_at } else { asked }
+}
+
+fn lease_words(outcome: &Outcome) -> String {
+    outcome.lease_until.map_or_else(|| "no lease is live".into(), |until| format!("a lease is live until {until}"))
+}
+
