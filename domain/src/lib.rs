@@ -51,6 +51,8 @@ pub mod operation;
 pub mod outcome;
 pub mod permission;
 pub mod policy;
+#[cfg(test)]
+pub(crate) mod proof;
 pub mod query;
 pub mod refusal;
 pub mod time;
