@@ -46,6 +46,8 @@ pub mod guard;
 pub mod intake;
 pub mod json;
 pub mod lease;
+#[cfg(test)]
+mod model;
 pub mod name;
 pub mod operation;
 pub mod outcome;
@@ -55,6 +57,8 @@ pub mod policy;
 pub(crate) mod proof;
 pub mod query;
 pub mod refusal;
+#[cfg(test)]
+pub(crate) mod rig;
 pub mod time;
 pub mod tool;
 pub mod transition;
@@ -63,4 +67,4 @@ pub mod view;
 
 /// The edition of the rules that judged a journal entry. It goes into every entry; `verify` replays
 /// entries and never judges them again.
-pub const RULES_VERSION: u32 = 1;
+pub const RULES_VERSION: u32 = 2;

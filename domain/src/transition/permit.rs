@@ -149,7 +149,10 @@ fn standing_guards(
     now: Timestamp,
 ) {
     let policy = around.policy;
+    // What an import says of approvals is history, whatever else it says (4.0).
+    let by_history = !policy.keeps(SafetyRule::ObservedNeverDispatched) && outcome.state == State::Authorized;
     match record.live_approval(&around.tool, now) {
+        Err(_) if by_history => {}
         Ok(live) => checked.ask(Guard::ApprovalLive, true, format!("until {}", live.expires_at)),
         Err(lack) => checked.ask(Guard::ApprovalLive, false, lack.text(now)),
     }
