@@ -47,6 +47,8 @@ pub mod name;
 pub mod operation;
 pub mod outcome;
 pub mod permission;
+#[cfg(test)]
+pub(crate) mod proof;
 pub mod query;
 pub mod refusal;
 pub mod time;
