@@ -104,7 +104,8 @@ impl<'a> Fold<'a> {
         let (contract, class) = (&self.contract, self.class);
         let judge_end = |(report, end): &(&Report, &End)| {
             let trust = self.around.trust(&report.source);
-            verdict::judge(end, verdict::Grounds { contract, class, trust, earlier_open })
+            let instrumentation = self.around.instrumentation(&report.source);
+            verdict::judge(end, verdict::Grounds { contract, class, trust, instrumentation, earlier_open })
         };
         let is_running = attempt.is_running(self.now);
         // Where sources disagree about one send, proof outranks doubt and a receipt outranks a refusal.
@@ -134,7 +135,7 @@ impl<'a> Fold<'a> {
             http: end.and_then(|end| end.http),
             error: end.and_then(|end| end.error.clone()),
             receipt: end.and_then(|end| end.receipt.clone()),
-            replayed: end.is_some_and(|end| end.replayed),
+            replayed: end.is_some_and(|end| end.is_replayed(contract.replay_marker.as_deref())),
             judgement,
             closed,
             overlaps,

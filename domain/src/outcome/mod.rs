@@ -21,7 +21,7 @@ use crate::name::{DestinationKey, LayerName, OperationId, Receipt, SourceName};
 use crate::operation::{Finding, Record, State};
 use crate::time::Timestamp;
 use crate::tool::Tool;
-use crate::verdict::Judgement;
+use crate::verdict::{Instrumentation, Judgement};
 
 /// What the rules need to know beside the record itself.
 #[derive(Debug, Clone)]
@@ -40,6 +40,11 @@ impl Surroundings {
     /// How far a source is believed.
     pub fn trust(&self, source: &SourceName) -> Trust {
         self.trusts.get(source).copied().unwrap_or_default()
+    }
+
+    /// Whose instruments stand behind what a source reports. No executor of ours reports yet.
+    pub const fn instrumentation(&self, _source: &SourceName) -> Instrumentation {
+        Instrumentation::External
     }
 }
 
