@@ -96,7 +96,7 @@ rows! {
         => "it was cancelled after it was sent, which undoes nothing; it may have happened";
     E14_SUCCESS = "E14" unknown(Doubt::NoReceipt), Hint, "a 2xx head whose body was cut or unreadable"
         => "the answer began as a success and was cut; it has likely happened";
-    E14_SUFFICES = "E14" Proves::Content, P2, "a 4xx head whose body was cut, and the contract says that the status suffices"
+    E14_SUFFICES = "E14" Proves::Content, P2, "a 4xx head whose body was cut, declared to suffice"
         => "as its status says, which suffices";
     E14_STATUS = "E14" unknown(Doubt::UndeclaredStatus), Hint, "any other status whose body was cut"
         => "the answer began and was cut, and its status alone proves nothing";
@@ -128,7 +128,8 @@ rows! {
         => "accepted, to be decided later";
     E21_STATUS = "E21" unknown(Doubt::ServerError), Hint, "500, 502, 504, 52x"
         => "the destination or a hop before it failed; it may have happened";
-    E21_GRPC = "E21" unknown(Doubt::ServerError), Hint, "gRPC UNKNOWN, INTERNAL, DEADLINE_EXCEEDED, DATA_LOSS or UNAVAILABLE without transport proof"
+    E21_GRPC = "E21" unknown(Doubt::ServerError), Hint,
+        "gRPC UNKNOWN, INTERNAL, DEADLINE_EXCEEDED, DATA_LOSS, or UNAVAILABLE without transport proof"
         => "the call failed; it may have happened";
     E21_ERROR = "E21" unknown(Doubt::ServerError), Hint, "an error without a status"
         => "an error without a status; it may have happened";

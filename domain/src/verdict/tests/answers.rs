@@ -1,20 +1,15 @@
-//! E19–E36: what an answer's status and headers say (semantics 3.3).
+//! E19–E26, E31–E34, E36: what an answer's status and headers say (semantics 3.3).
 
 use super::{
-    answered, declined, ended, executed, refused, refused_for_now, signal, stated, status_signal, succeeded, unknown,
+    answered, declined, ended, executed, headers, refused, refused_for_now, signal, stated, status_signal, succeeded,
+    unknown,
 };
-use crate::attempt::{Headers, ReportedOutcome};
+use crate::attempt::ReportedOutcome;
 use crate::contract::Signal;
 use crate::evidence::Strength;
-use crate::operation::Doubt::{
-    Accepted, InFlight, KeyMismatch, Likely, NoReceipt, Partial, ReplayedError, ServerError, UndeclaredStatus,
-};
+use crate::operation::Doubt::{Accepted, Likely, NoReceipt, Partial, ServerError, UndeclaredStatus};
 use crate::proof::{proofs, prove, prove_that};
 use crate::verdict::Verdict;
-
-fn headers(all: &[(&str, &str)]) -> Headers {
-    all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-}
 
 fn header_signal(http: Option<u16>, header: &str) -> Vec<Signal> {
     vec![Signal { http, header: Some(header.into()), ..Signal::default() }]
@@ -36,7 +31,8 @@ proofs! {
     fn e19_an_error_inside_a_success_is_unknown() {
         // Slack's ok:false, GraphQL's userErrors.
         for outcome in [ReportedOutcome::Rejected, ReportedOutcome::Error, ReportedOutcome::Ok] {
-            let inside = ended(outcome).with(|end| (end.http, end.error) = (Some(200), Some("channel_not_found".into())));
+            let inside =
+                ended(outcome).with(|end| (end.http, end.error) = (Some(200), Some("channel_not_found".into())));
             prove!("E19", inside.says(), unknown(NoReceipt, "E19"));
             let declared = inside.promised(|c| c.negative_signals = Some(signal(200, "channel_not_found")));
             prove!("E19", declared.says(), refused("E19"));
@@ -65,7 +61,8 @@ proofs! {
     }
 
     fn e21_a_declared_proof_is_a_refusal_for_good() {
-        let declared = answered(500).promised(|c| c.negative_signals = Some(header_signal(None, "transient-error: true")));
+        let declared =
+            answered(500).promised(|c| c.negative_signals = Some(header_signal(None, "transient-error: true")));
         prove!("E21", declared.says(), unknown(ServerError, "E21"));
         let proved = declared.with(|end| end.headers = headers(&[("Transient-Error", "true")]));
         prove!("E21", proved.says(), refused("E21"));
@@ -83,14 +80,16 @@ proofs! {
         let by_code = answered(503).promised(|c| c.negative_signals = Some(signal(503, "703")));
         prove!("E22", by_code.says(), unknown(ServerError, "E22"));
         prove!("E22", by_code.with(|end| end.error = Some("703".into())).says(), refused_for_now("E22"));
-        let by_header = answered(503).promised(|c| c.negative_signals = Some(header_signal(Some(503), "X-Envoy-Overloaded")));
+        let by_header =
+            answered(503).promised(|c| c.negative_signals = Some(header_signal(Some(503), "X-Envoy-Overloaded")));
         prove!("E22", by_header.says(), unknown(ServerError, "E22"));
         let told = by_header.with(|end| end.headers = headers(&[("x-envoy-overloaded", "true")]));
         prove!("E22", told.says(), refused_for_now("E22"));
     }
 
     fn e22_a_transient_error_that_is_false_proves_nothing() {
-        let declared = answered(503).promised(|c| c.negative_signals = Some(header_signal(None, "transient-error: true")));
+        let declared =
+            answered(503).promised(|c| c.negative_signals = Some(header_signal(None, "transient-error: true")));
         for (value, expected) in [("true", refused_for_now("E22")), ("false", unknown(ServerError, "E22"))] {
             let told = declared.clone().with(|end| end.headers = headers(&[("transient-error", value)]));
             prove!("E22", told.says(), expected);
@@ -132,8 +131,13 @@ proofs! {
         prove!("E24", plain.says(), refused("E23"));
         let declared = plain.promised(|c| c.decline_signals = Some(signal(422, "insufficient_funds")));
         prove!("E24", declared.says(), declined("E24"));
-        let inside = ended(ReportedOutcome::Rejected).with(|end| (end.http, end.error) = (Some(200), Some("do_not_honor".into())));
-        prove!("E24", inside.promised(|c| c.decline_signals = Some(signal(200, "do_not_honor"))).says(), declined("E24"));
+        let inside = ended(ReportedOutcome::Rejected)
+            .with(|end| (end.http, end.error) = (Some(200), Some("do_not_honor".into())));
+        prove!(
+            "E24",
+            inside.promised(|c| c.decline_signals = Some(signal(200, "do_not_honor"))).says(),
+            declined("E24")
+        );
     }
 
     fn e25_not_found_on_create_is_refused() {
@@ -170,56 +174,6 @@ proofs! {
     fn e26_408_is_unknown_until_it_is_declared() {
         prove!("E26", answered(408).one_hop().says(), unknown(UndeclaredStatus, "E26"));
         prove!("E26", answered(408).promised(|c| c.negative_signals = Some(status_signal(408))).says(), refused("E26"));
-    }
-
-    fn e27_a_declared_code_means_in_flight() {
-        let busy = answered(409).with(|end| end.error = Some("idempotency_key_in_use".into()));
-        prove!("E27", busy.says(), unknown(UndeclaredStatus, "E28"));
-        let declared = busy.promised(|c| c.in_flight_signals = Some(signal(409, "idempotency_key_in_use")));
-        prove!("E27", declared.says(), stated(InFlight, "E27"));
-        prove!("E27", declared.with(|end| end.error = None).says(), unknown(UndeclaredStatus, "E28"));
-    }
-
-    fn e27_adyens_704_means_in_flight_at_422_too() {
-        let busy = answered(422).with(|end| end.error = Some("704".into()));
-        let by_code = vec![Signal { error: Some("704".into()), ..Signal::default() }];
-        prove!("E27", busy.clone().promised(|c| c.in_flight_signals = Some(by_code)).says(), stated(InFlight, "E27"));
-        prove!("E27", busy.says(), refused("E23"));
-    }
-
-    fn e28_a_declared_conflict_is_refused_while_nothing_is_open() {
-        let exists = answered(409).promised(|c| c.conflict_signals = Some(status_signal(409)));
-        prove!("E28", exists.says(), refused("E28"));
-        prove!("E28", exists.after_open().says(), unknown(UndeclaredStatus, "E28"));
-    }
-
-    fn e28_an_undeclared_409_is_unknown() {
-        prove!("E28", answered(409).says(), unknown(UndeclaredStatus, "E28"));
-        prove!("E28", answered(409).promised(|c| c.negative_signals = Some(status_signal(409))).says(), refused("E28"));
-    }
-
-    fn e29_a_false_precondition_is_refused() {
-        prove!("E29", answered(412).says(), refused("E29"));
-        prove!("E29", answered(412).after_open().says(), refused("E29"));
-        let locked = answered(409).promised(|c| c.precondition_signals = Some(status_signal(409)));
-        prove!("E29", locked.says(), refused("E29"));
-        prove!("E29", answered(409).says(), unknown(UndeclaredStatus, "E28"));
-    }
-
-    fn e30_a_mismatch_is_known_only_by_its_declared_code() {
-        for status in [400, 422] {
-            let mismatch = answered(status).with(|end| end.error = Some("idempotency_error".into()));
-            prove!("E30", mismatch.says(), refused("E23"));
-            let declared = mismatch.promised(|c| c.mismatch_signals = Some(signal(status, "idempotency_error")));
-            prove!("E30", declared.says(), stated(KeyMismatch, "E30"));
-            prove!("E30", declared.with(|end| end.error = Some("parameter_missing".into())).says(), refused("E23"));
-        }
-    }
-
-    fn e30_a_mismatch_inside_a_200_is_a_mismatch() {
-        let code = "IDEMPOTENCY_KEY_PARAMETER_MISMATCH";
-        let inside = succeeded(200).with(|end| end.error = Some(code.into()));
-        prove!("E30", inside.promised(|c| c.mismatch_signals = Some(signal(200, code))).says(), stated(KeyMismatch, "E30"));
     }
 
     fn e31_not_carried_out() {
@@ -273,31 +227,6 @@ proofs! {
         for status in [301, 302] {
             prove!("E34", answered(status).says(), unknown(UndeclaredStatus, "E23"));
         }
-    }
-
-    fn e35_a_replayed_answer_proves_what_the_first_did() {
-        let marked = |case: super::Case| case.with(|end| end.replayed = true).says();
-        prove!("E35", marked(succeeded(200).receipt()), executed("E35"));
-        prove!("E35", marked(answered(422)), refused("E35"));
-        prove!("E35", marked(answered(402)), declined("E35"));
-    }
-
-    fn e35_i14_a_replayed_error_stays_unknown_for_ever() {
-        for status in [500, 501, 503] {
-            let replayed = answered(status).one_hop().with(|end| end.replayed = true);
-            prove!("E35", replayed.says(), unknown(ReplayedError, "E35"), "{status}");
-            let declared = replayed.promised(|c| c.negative_signals = Some(status_signal(status)));
-            prove!("E35", declared.says(), unknown(ReplayedError, "E35"), "{status}");
-        }
-    }
-
-    fn e35_the_marker_is_the_contracts_header() {
-        let marked = answered(500).with(|end| end.headers = headers(&[("Idempotent-Replayed", "true")]));
-        prove!("E35", marked.says(), unknown(ServerError, "E21"));
-        let known = marked.promised(|c| c.replay_marker = Some("idempotent-replayed: true".into()));
-        prove!("E35", known.says(), unknown(ReplayedError, "E35"));
-        let first = known.with(|end| end.headers = headers(&[("Idempotent-Replayed", "false")]));
-        prove!("E35", first.says(), unknown(ServerError, "E21"));
     }
 
     fn e36_results_for_each_item_are_partial() {

@@ -31,7 +31,8 @@ proofs! {
         prove!("I38", of(402, Trust::Unknown), Verdict::Unknown(UndeclaredStatus));
         let declared = answered(503).promised(|c| c.negative_signals = Some(status_signal(503)));
         prove!("I38", declared.from(Trust::Unknown).says(), unknown(ServerError, "E22"));
-        let inside = ended(ReportedOutcome::Rejected).with(|end| (end.http, end.error) = (Some(200), Some("no".into())));
+        let inside =
+            ended(ReportedOutcome::Rejected).with(|end| (end.http, end.error) = (Some(200), Some("no".into())));
         let declared = inside.promised(|c| c.negative_signals = Some(signal(200, "no")));
         prove!("I38", declared.from(Trust::Unknown).says(), unknown(NoReceipt, "E19"));
     }
@@ -40,7 +41,9 @@ proofs! {
         let busy = answered(409).promised(|c| c.in_flight_signals = Some(status_signal(409)));
         prove!("I38", busy.clone().from(Trust::Declared).says().2, Strength::P2);
         prove!("I38", busy.from(Trust::Unknown).says(), unknown(InFlight, "E27"));
-        let gone = answered(404).after_open().promised(|c| (c.removes, c.gone_signals) = (Some(true), Some(status_signal(404))));
+        let gone = answered(404)
+            .after_open()
+            .promised(|c| (c.removes, c.gone_signals) = (Some(true), Some(status_signal(404))));
         prove!("I38", gone.from(Trust::Unknown).says(), unknown(UndeclaredStatus, "E25"));
     }
 

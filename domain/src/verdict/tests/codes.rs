@@ -79,7 +79,10 @@ proofs! {
             GrpcStatus::DataLoss,
         ] {
             prove!("E21", grpc(status).says(), unknown(ServerError, "E21"), "{status:?}");
-            let broke = Case { end: crate::attempt::End { outcome: ReportedOutcome::ConnLost, ..grpc(status).end }, ..grpc(status) };
+            let broke = Case {
+                end: crate::attempt::End { outcome: ReportedOutcome::ConnLost, ..grpc(status).end },
+                ..grpc(status)
+            };
             prove!("E21", broke.says(), unknown(ServerError, "E21"), "{status:?}");
         }
     }
@@ -94,7 +97,10 @@ proofs! {
         for status in [GrpcStatus::Aborted, GrpcStatus::FailedPrecondition] {
             prove!("E29", grpc(status).says(), refused("E29"));
             prove!("E29", grpc(status).with(|end| end.http = Some(200)).says(), refused("E29"));
-            let broke = Case { end: crate::attempt::End { outcome: ReportedOutcome::Timeout, ..grpc(status).end }, ..grpc(status) };
+            let broke = Case {
+                end: crate::attempt::End { outcome: ReportedOutcome::Timeout, ..grpc(status).end },
+                ..grpc(status)
+            };
             prove!("E29", broke.says(), unknown(Timeout, "E12"));
         }
     }

@@ -3,12 +3,13 @@
 pub(crate) mod answers;
 pub(crate) mod caps;
 pub(crate) mod codes;
+pub(crate) mod repeats;
 pub(crate) mod transport;
 pub(crate) mod voids;
 
 use std::collections::BTreeSet;
 
-use crate::attempt::{Circumstance, End, Phase, ReportedOutcome};
+use crate::attempt::{Circumstance, End, Headers, Phase, ReportedOutcome};
 use crate::contract::{Contract, LayerRetries, Signal};
 use crate::evidence::{Strength, Trust};
 use crate::name::Receipt;
@@ -116,6 +117,10 @@ impl Case {
     }
 }
 
+fn headers(all: &[(&str, &str)]) -> Headers {
+    all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
 fn signal(http: u16, error: &str) -> Vec<Signal> {
     vec![Signal { http: Some(http), error: Some(error.into()), ..Signal::default() }]
 }
@@ -159,7 +164,8 @@ fn every_row_is_there_once_in_order_and_proved_by_a_test_that_bears_its_number()
     let mut ids: Vec<&str> = ROWS.iter().map(|row| row.id).collect();
     ids.dedup();
     assert_eq!(ids, numbers);
-    let all = [transport::PROOFS, answers::PROOFS, codes::PROOFS, voids::PROOFS, caps::PROOFS].concat();
+    let all =
+        [transport::PROOFS, answers::PROOFS, codes::PROOFS, repeats::PROOFS, voids::PROOFS, caps::PROOFS].concat();
     for (_, prove) in &all {
         prove();
     }

@@ -22,7 +22,11 @@ proofs! {
     }
 
     fn e02_with_an_answer_the_phase_is_no_proof() {
-        prove!("E2", answered(500).own().with(|end| end.phase = Some(Phase::Prepare)).says(), unknown(ServerError, "E21"));
+        prove!(
+            "E2",
+            answered(500).own().with(|end| end.phase = Some(Phase::Prepare)).says(),
+            unknown(ServerError, "E21")
+        );
     }
 
     fn e03_an_address_not_found_is_not_sent() {
@@ -149,7 +153,8 @@ proofs! {
             prove!("E14", cut.says(), unknown(NoReceipt, "E14"));
             prove_that!("E14", cut.judged().text.contains("likely happened"));
         }
-        let unreadable = ended(ReportedOutcome::Error).with(|end| (end.http, end.phase) = (Some(200), Some(Phase::Head)));
+        let unreadable =
+            ended(ReportedOutcome::Error).with(|end| (end.http, end.phase) = (Some(200), Some(Phase::Head)));
         prove!("E14", unreadable.says(), unknown(NoReceipt, "E14"));
         prove!("E14", failed_at(Phase::Head).says(), unknown(NoReceipt, "E14"));
     }

@@ -79,7 +79,12 @@ proofs! {
 
     fn c342_failing_to_reach_the_intermediary_at_all_stays_a_proof() {
         for (phase, rule) in UNSENT {
-            prove!("3.4.2", failed_at(phase).own().amid(Circumstance::Intermediary).says(), not_sent(rule), "{phase:?}");
+            prove!(
+                "3.4.2",
+                failed_at(phase).own().amid(Circumstance::Intermediary).says(),
+                not_sent(rule),
+                "{phase:?}"
+            );
         }
     }
 
@@ -111,7 +116,11 @@ proofs! {
     fn c345_failover_voids_every_negative_proof() {
         let moved = |case: Case| case.amid(Circumstance::Failover).says();
         prove!("3.4.5", moved(failed_at(Phase::Connect).own()), unknown(Reset, "E4"));
-        prove!("3.4.5", moved(answered(409).promised(|c| c.conflict_signals = Some(super::status_signal(409)))), unknown(UndeclaredStatus, "E28"));
+        prove!(
+            "3.4.5",
+            moved(answered(409).promised(|c| c.conflict_signals = Some(super::status_signal(409)))),
+            unknown(UndeclaredStatus, "E28")
+        );
         prove!("3.4.5", moved(succeeded(201).receipt()), executed("E16"));
     }
 
