@@ -6,7 +6,7 @@ use crate::attempt::{self, Attempt, End, Report};
 use crate::contract::Contract;
 use crate::evidence::{Claim, Evidence, LinkedBy, Strength};
 use crate::name::{OperationId, Receipt};
-use crate::operation::{Finding, Mode, Record, Severity};
+use crate::operation::{Doubt, Finding, Mode, Record, Severity};
 use crate::outcome::closing::closure_by_own_answer;
 use crate::outcome::{Effect, JudgedAttempt, Surroundings};
 use crate::time::Timestamp;
@@ -72,7 +72,10 @@ impl<'a> Fold<'a> {
         let mut gathered: Vec<(OperationId, Attempt<'a>)> = Vec::new();
         for operation in self.intent() {
             let attempts = attempt::gather(operation.reports(), self.contract.client_deadline());
-            gathered.extend(attempts.into_iter().map(|attempt| (operation.head.id.clone(), attempt)));
+            // E1: what we claim is sent only after its dispatch is on record; a bare claim is no attempt.
+            let fenced = operation.head.mode == Mode::Guarded;
+            let sent = attempts.into_iter().filter(|attempt| !(fenced && attempt.is_possible_send));
+            gathered.extend(sent.map(|attempt| (operation.head.id.clone(), attempt)));
         }
         gathered.sort_by(|(_, a), (_, b)| (a.dispatched_at, a.id).cmp(&(b.dispatched_at, b.id)));
         let mut judged: Vec<JudgedAttempt> = Vec::with_capacity(gathered.len());
@@ -172,7 +175,9 @@ impl<'a> Fold<'a> {
     pub(super) fn successes(&self) -> Vec<Success<'_>> {
         let mut all = Vec::new();
         for attempt in &self.attempts {
-            if let Some(receipt) = &attempt.receipt {
+            // A refusal may name an object too: the one that is in the way (E28).
+            let is_success = matches!(attempt.judgement.verdict, Verdict::Executed | Verdict::Unknown(Doubt::Likely));
+            if let Some(receipt) = attempt.receipt.as_ref().filter(|_| is_success) {
                 let at = attempt.ended_at.unwrap_or(attempt.dispatched_at);
                 all.push(Success { receipt, strength: attempt.judgement.strength, at, held: self.is_own(attempt) });
             }

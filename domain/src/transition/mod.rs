@@ -217,4 +217,4 @@ const fn resolution_kind(pick: crate::action::Pick) -> ResolutionKind {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -3,6 +3,7 @@
 mod acts;
 mod desk;
 mod properties;
+pub(crate) mod tricky;
 
 use crate::action::Action;
 use crate::cases;
