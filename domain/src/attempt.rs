@@ -1,6 +1,12 @@
 //! Attempts: what was reported about each send. Reports are facts and only ever added; an attempt is
 //! what all reports about it say together, so their order of arrival does not matter.
 
+mod end;
+mod wire;
+
+pub use end::{Circumstance, End, Phase, ReceiptFault, ReportedOutcome};
+pub use wire::{GrpcStatus, H2, H2Code, Headers};
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -9,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::Hash;
 use crate::lease::Scope;
-use crate::name::{ActionKey, DestinationKey, LayerName, Receipt, SourceName, SourceOperation};
+use crate::name::{ActionKey, DestinationKey, LayerName, SourceName, SourceOperation};
 use crate::time::Timestamp;
 
 /// What identifies an attempt: (operation, claim) or, where no claim is known, (operation, number)
@@ -51,72 +57,6 @@ impl fmt::Display for AttemptRef {
             (Some(claim), _) => write!(f, "{}/{claim}", self.operation),
             (None, number) => write!(f, "{}/{}", self.operation, number.unwrap_or(1)),
         }
-    }
-}
-
-/// How an attempt ended, in the words of the event vocabulary (cases §0).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReportedOutcome {
-    /// It says it worked.
-    Ok,
-    /// The destination refused.
-    Rejected,
-    /// Something failed.
-    Error,
-    /// No answer in time.
-    Timeout,
-    /// The connection broke.
-    ConnLost,
-    /// A limiter refused.
-    Throttled,
-    /// The sender died.
-    Abandoned,
-}
-
-impl ReportedOutcome {
-    /// The outcome with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "ok" => Self::Ok,
-            "rejected" => Self::Rejected,
-            "error" => Self::Error,
-            "timeout" => Self::Timeout,
-            "conn_lost" => Self::ConnLost,
-            "throttled" => Self::Throttled,
-            "abandoned" => Self::Abandoned,
-            _ => return None,
-        })
-    }
-}
-
-/// How far a send had come when it failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// Looking up the address (E3).
-    Resolve,
-    /// Connecting (E4).
-    Connect,
-    /// TLS before Finished (E5).
-    Tls,
-    /// A byte was handed to the kernel (E10).
-    Sent,
-    /// The head arrived, the body did not (E14).
-    Head,
-}
-
-impl Phase {
-    /// The phase with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "resolve" => Self::Resolve,
-            "connect" => Self::Connect,
-            "tls" => Self::Tls,
-            "sent" => Self::Sent,
-            "head" => Self::Head,
-            _ => return None,
-        })
     }
 }
 
@@ -165,31 +105,6 @@ pub struct Dispatch {
     pub approval: Option<ActionKey>,
     /// Which version of the arguments.
     pub args_version: u32,
-}
-
-/// The end of an attempt as reported.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct End {
-    /// In the source's words.
-    pub outcome: ReportedOutcome,
-    /// The HTTP status, if one arrived.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub http: Option<u16>,
-    /// The destination's error code.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// The destination's name for what it made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub receipt: Option<Receipt>,
-    /// How far the send came.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub phase: Option<Phase>,
-    /// Whether the answer was marked as replayed from a store.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub replayed: bool,
-    /// Who says so, when it is not the sender itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reported_by: Option<String>,
 }
 
 /// One thing that was said about one attempt.

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::attempt::{End, GrpcStatus};
+
 macro_rules! named {
     ($(#[$doc:meta])* $enum:ident { $($(#[$vdoc:meta])* $variant:ident = $name:literal,)* }) => {
         $(#[$doc])*
@@ -139,7 +141,7 @@ pub struct Compensation {
 }
 
 /// An answer that has a declared meaning. All given parts must match.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signal {
     /// The HTTP status.
@@ -148,15 +150,31 @@ pub struct Signal {
     /// The destination's error code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The gRPC status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grpc: Option<GrpcStatus>,
+    /// The code of a JSON-RPC error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rpc: Option<i64>,
+    /// Whether an MCP tool result says `isError`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+    /// A header of the answer: `name`, or `name: value`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
 }
 
 impl Signal {
     /// Whether the answer carries this signal.
-    pub fn matches(&self, http: Option<u16>, error: Option<&str>) -> bool {
-        let says_something = self.http.is_some() || self.error.is_some();
+    pub fn matches(&self, end: &End) -> bool {
+        let says_something = *self != Self::default();
         says_something
-            && self.http.is_none_or(|status| http == Some(status))
-            && self.error.as_deref().is_none_or(|code| error == Some(code))
+            && self.http.is_none_or(|status| end.http == Some(status))
+            && self.error.as_ref().is_none_or(|code| end.error.as_ref() == Some(code))
+            && self.grpc.is_none_or(|status| end.grpc == Some(status))
+            && self.rpc.is_none_or(|code| end.rpc == Some(code))
+            && self.is_error.is_none_or(|says| end.is_error == says)
+            && self.header.as_ref().is_none_or(|header| end.headers.carry(header))
     }
 }
 
@@ -235,6 +253,18 @@ contract! {
     source_url: String,
     /// When it was last checked, as a date.
     checked_at: String,
+    /// Answers that mean "declined as a matter of business", beside 402 (E24).
+    decline_signals: Vec<Signal>,
+    /// Answers that mean "a limiter refused it", beside 429 (E32).
+    throttle_signals: Vec<Signal>,
+    /// Answers to a removal that mean "gone already": likely by an earlier attempt of ours (E25).
+    gone_signals: Vec<Signal>,
+    /// Whether the head of a 4xx says enough when its body is cut (E14).
+    status_suffices: bool,
+    /// The header that marks a stored answer: `name`, or `name: value` (E35).
+    replay_marker: String,
+    /// Whether one request carries several items that may succeed one by one (E32, E36).
+    partial_success: bool,
 }
 
 /// The margin on key age (semantics 4.9).

@@ -2,7 +2,9 @@
 //!
 //! Members that an event does not know are ignored; members of the wrong type are errors that name them.
 
-use crate::attempt::{AttemptRef, End, Phase, Report, ReportKind, ReportedOutcome};
+mod end;
+
+use crate::attempt::{AttemptRef, Report, ReportKind};
 use crate::contract::Contract;
 use crate::evidence::{Claim, Evidence, LinkedBy};
 use crate::fingerprint::{Hash, diff};
@@ -264,7 +266,7 @@ fn report(
             args_hash: arguments(fields)?.map(|(_, json)| json.hash()),
             deadline: fields.time("deadline")?,
         },
-        _ => ReportKind::Ended(end(fields)?),
+        _ => ReportKind::Ended(end::read(fields)?),
     };
     Ok(Report {
         attempt: AttemptRef::new(name.clone(), claim, number),
@@ -277,23 +279,6 @@ fn report(
         dest_key: fields.name("dest_key", DestinationKey::parse)?,
         budget: fields.whole("budget")?,
         kind,
-    })
-}
-
-fn end(fields: &Fields<'_>) -> Result<End, LineError> {
-    let outcome = fields.text("outcome")?.ok_or_else(|| wrong("outcome", "is missing"))?;
-    let phase = fields.text("phase")?;
-    Ok(End {
-        outcome: ReportedOutcome::parse(outcome)
-            .ok_or_else(|| wrong("outcome", format!("{outcome:?} is not an outcome of the vocabulary")))?,
-        http: fields.whole("http")?,
-        error: fields.text("error")?.map(Into::into),
-        receipt: fields.name("receipt", Receipt::parse)?,
-        phase: phase
-            .map(|name| Phase::parse(name).ok_or_else(|| wrong("phase", format!("{name:?} is not a phase"))))
-            .transpose()?,
-        replayed: matches!(fields.value("replayed"), Some(Json::Bool(true))),
-        reported_by: fields.text("reported_by")?.map(Into::into),
     })
 }
 

@@ -12,6 +12,8 @@
 //! | **attempt** | one transport send of an operation, counted apart from its outcome |
 //! | **report** | one line that says something about an attempt: it was claimed, it started, it ended |
 //! | **verdict** | what one attempt's answer proves (`unknown` is a verdict, not an error) |
+//! | **phase** | the point at which a send failed, from making the request to the head of the answer |
+//! | **circumstance** | what else was in play beside a send and voids what it would prove: a hidden retry, hedging, a failover |
 //! | **closer** | the rule (K1–K7) that makes an attempt no longer *open* |
 //! | **evidence** | a fact about the outcome from elsewhere: a delivery, a look-up, a statement; strength hint, P0..P3 |
 //! | **receipt** | the destination's own name for the object an attempt made |
@@ -19,6 +21,7 @@
 //! | **outcome, fold** | what all attempts and evidence together say; never depends on the order of arrival |
 //! | **uncertain** | a state: an attempt is open. Neither success nor failure, nor an error |
 //! | **contract** | what a tool's destination promises about keys, look-ups and receipts |
+//! | **signal** | an answer whose meaning the contract declares |
 //! | **tool** | a named kind of action with a side-effect class and a contract |
 //! | **destination** | the system that a tool acts on, named in configuration |
 //! | **destination key** | the idempotency key that was sent to the destination |

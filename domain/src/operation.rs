@@ -42,6 +42,8 @@ macro_rules! named {
     };
 }
 
+pub(crate) use named;
+
 named! {
     /// Who decides and sends (semantics 4.0). Set when first recorded; never changes.
     Mode {

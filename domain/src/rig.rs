@@ -74,7 +74,7 @@ pub(crate) fn undo_by(tool: &str) -> Option<Compensation> {
 }
 
 pub(crate) fn ended(outcome: ReportedOutcome, http: Option<u16>) -> End {
-    End { outcome, http, error: None, receipt: None, phase: None, replayed: false, reported_by: None }
+    End { http, ..End::new(outcome) }
 }
 
 pub(crate) fn timed_out() -> End {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::attempt::{Circumstance, ReportKind};
 use crate::evidence::Strength;
 use crate::operation::{Fact, Mode, Severity, State};
 use crate::outcome::fold::Fold;
@@ -19,6 +20,7 @@ impl Fold<'_> {
         self.note_keys();
         self.note_overlaps();
         self.note_claims();
+        self.note_ends();
         self.note_proposals();
         self.note_copies(state);
         self.note_stall(state);
@@ -100,6 +102,43 @@ impl Fold<'_> {
         }
         for (code, text) in found {
             self.find(code, Severity::Audit, text);
+        }
+    }
+
+    /// E15 and 3.4: what an end shows beside its verdict.
+    fn note_ends(&mut self) {
+        let mut found = Vec::new();
+        for report in self.record.reports() {
+            let ReportKind::Ended(end) = &report.kind else { continue };
+            let Some(attempt) = self.attempts.iter().find(|attempt| attempt.id == report.attempt) else { continue };
+            let number = attempt.number;
+            if let Some(fault) = end.receipt_fault {
+                let what = fault.phrase();
+                found.push(if attempt.judgement.rule == "E28" {
+                    let text =
+                        format!("Attempt {number}: an object with this natural key exists and is not ours: {what}.");
+                    ("natural_key_collision", Severity::Integrity, text)
+                } else {
+                    let text = format!("Attempt {number} returned a receipt that fails validation: {what}.");
+                    ("receipt_invalid", Severity::Integrity, text)
+                });
+            }
+            for circumstance in Circumstance::ALL.iter().copied().filter(|one| end.is_in_play(*one)) {
+                let (severity, what) = match circumstance {
+                    Circumstance::Intermediary => continue,
+                    Circumstance::HiddenRetry => (Severity::Audit, "a layer below sent again by itself"),
+                    Circumstance::EarlyData => (Severity::Audit, "a write went out before the handshake was done"),
+                    Circumstance::Hedging => (Severity::Audit, "several copies of a write were in flight by design"),
+                    Circumstance::Failover => {
+                        (Severity::Audit, "it went to another account, region or endpoint, where its key is a new one")
+                    }
+                    Circumstance::ModeMix => (Severity::Integrity, "a test system and the live one were mixed up"),
+                };
+                found.push((circumstance.name(), severity, format!("Attempt {number}: {what}.")));
+            }
+        }
+        for (code, severity, text) in found {
+            self.find(code, severity, text);
         }
     }
 

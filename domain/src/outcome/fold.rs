@@ -99,7 +99,10 @@ impl<'a> Fold<'a> {
         let mut gathered: Vec<(&'a Record, Attempt<'a>)> = Vec::new();
         for operation in self.intent() {
             let attempts = attempt::gather(operation.reports(), self.contract.client_deadline());
-            gathered.extend(attempts.into_iter().map(|attempt| (operation, attempt)));
+            // E1: what we claim is sent only after its dispatch is on record; a bare claim is no attempt.
+            let fenced = operation.head.mode == Mode::Guarded;
+            let sent = attempts.into_iter().filter(|attempt| !(fenced && attempt.is_possible_send));
+            gathered.extend(sent.map(|attempt| (operation, attempt)));
         }
         gathered.sort_by(|(_, a), (_, b)| (a.dispatched_at, a.id).cmp(&(b.dispatched_at, b.id)));
         let accepted = self.accepted_risks();
@@ -148,7 +151,8 @@ impl<'a> Fold<'a> {
         let (contract, class) = (&self.contract, self.class);
         let judge_end = |(report, end): &(&Report, &End)| {
             let trust = self.around.trust(&report.source);
-            verdict::judge(end, verdict::Grounds { contract, class, trust, earlier_open })
+            let instrumentation = self.around.instrumentation(&report.source);
+            verdict::judge(end, verdict::Grounds { contract, class, trust, instrumentation, earlier_open })
         };
         let is_running = self.is_running(operation, attempt);
         // Where sources disagree about one send, proof outranks doubt and a receipt outranks a refusal.
@@ -190,7 +194,7 @@ impl<'a> Fold<'a> {
             http: end.and_then(|end| end.http),
             error: end.and_then(|end| end.error.clone()),
             receipt: end.and_then(|end| end.receipt.clone()),
-            replayed: end.is_some_and(|end| end.replayed),
+            replayed: end.is_some_and(|end| end.is_replayed(contract.replay_marker.as_deref())),
             judgement,
             closed,
             overlaps,
@@ -312,7 +316,9 @@ impl<'a> Fold<'a> {
         let mut all = Vec::new();
         let counts = |id: &OperationId| self.keeps(SafetyRule::CountPerIntent) || *id == self.record.head.id;
         for attempt in self.attempts.iter().filter(|attempt| counts(&attempt.operation)) {
-            if let Some(receipt) = &attempt.receipt {
+            // A refusal may name an object too: the one that is in the way (E28).
+            let is_success = matches!(attempt.judgement.verdict, Verdict::Executed | Verdict::Unknown(Doubt::Likely));
+            if let Some(receipt) = attempt.receipt.as_ref().filter(|_| is_success) {
                 let at = attempt.ended_at.unwrap_or(attempt.dispatched_at);
                 all.push(Success { receipt, strength: attempt.judgement.strength, at, held: self.is_own(attempt) });
             }

@@ -12,7 +12,7 @@ pub use life::HARD_CAP;
 pub(crate) use life::grant_exceeds_cap;
 pub use key::{KeyUse, Protection, key_protects};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ use crate::operation::{Finding, Record, State};
 use crate::policy::Policy;
 use crate::time::Timestamp;
 use crate::tool::Tool;
-use crate::verdict::Judgement;
+use crate::verdict::{Instrumentation, Judgement};
 
 /// What the rules need to know beside the record itself.
 #[derive(Debug, Clone)]
@@ -35,6 +35,8 @@ pub struct Surroundings {
     pub tool: Tool,
     /// How far each source is believed; a source that is missing is unknown.
     pub trusts: BTreeMap<SourceName, Trust>,
+    /// The sources that are executors of our own: what they say of how far a send came counts by itself (I13).
+    pub own_executors: BTreeSet<SourceName>,
     /// The other operations of the intent.
     pub relatives: Vec<Record>,
     /// Operations of other intents that were sent under one of this operation's keys at the same destination.
@@ -65,6 +67,7 @@ impl Surroundings {
         Self {
             tool,
             trusts: BTreeMap::new(),
+            own_executors: BTreeSet::new(),
             relatives: Vec::new(),
             sharers: Vec::new(),
             children: Vec::new(),
@@ -82,6 +85,11 @@ impl Surroundings {
     /// How far a source is believed.
     pub fn trust(&self, source: &SourceName) -> Trust {
         self.trusts.get(source).copied().unwrap_or_default()
+    }
+
+    /// Whose instruments stand behind what a source reports.
+    pub fn instrumentation(&self, source: &SourceName) -> Instrumentation {
+        if self.own_executors.contains(source) { Instrumentation::Own } else { Instrumentation::External }
     }
 }
 

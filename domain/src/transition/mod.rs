@@ -325,4 +325,4 @@ fn transition_rule(record: &Record, to: State, command: &Command) -> Option<&'st
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,6 +4,7 @@ mod acts;
 mod traces;
 mod desk;
 mod properties;
+pub(crate) mod tricky;
 
 use crate::action::Action;
 use crate::cases;

@@ -96,6 +96,13 @@ impl Desk {
         self.refold();
     }
 
+    /// Makes an operation one that we send ourselves, with a key that its sender no longer uses.
+    pub(super) fn guard(&mut self, name: &str) {
+        let id = self.of(name).head.id.to_string();
+        self.records.get_mut(&id).unwrap().head.mode = Mode::Guarded;
+        self.refold();
+    }
+
     pub(super) fn wait_until(&mut self, time: &str) {
         self.now = Timestamp::parse_rfc3339(time).unwrap();
         self.refold();
