@@ -16,6 +16,14 @@ const URL_VARIABLE: &str = "TALLYSTICK_BENCH_POSTGRES";
 /// Runs one bench, or all when the first word is not a name; the other words go to the programs as they are.
 pub fn bench(words: &[String]) -> Result<()> {
     let (name, arguments) = name_and_arguments(words);
+    // The rules alone: neither a server nor a database is needed.
+    if let Some(name) = name.filter(|name| layout::root().join(format!("domain/benches/{name}.rs")).is_file()) {
+        say(format!("Bench: {name}"));
+        return run(cargo()
+            .current_dir(layout::root())
+            .args(["bench", "--package", "tallystick-domain", "--bench", name, "--"])
+            .args(arguments));
+    }
     let benches = name.map_or_else(all_benches, |name| vec![name.to_owned()]);
     if benches.is_empty() {
         bail!("there are no benches in server/benches");

@@ -4,7 +4,7 @@ use crate::contract::{Contract, Stores};
 use crate::model::destination::Answer;
 use crate::model::world::{Worker, World};
 use crate::model::{Act, Move};
-use crate::operation::Mode;
+use crate::operation::{Mode, State};
 use crate::policy::{Policy, SafetyRule};
 use crate::rig::{cancel, keyed, strong_look_up, undo_by};
 use crate::tool::Class;
@@ -83,7 +83,14 @@ pub(super) fn of(rule: SafetyRule, policy: Policy, more: usize) -> Scenario {
             answers: &[Answer::DoneUnheard],
             ..base(12)
         },
-        SafetyRule::SettleWindow | SafetyRule::AbsenceBySendTime => Scenario {
+        SafetyRule::AbsenceBySendTime => Scenario {
+            contract: Contract { lookup: strong_look_up(), ..unkeyed() },
+            looks_up: true,
+            answers: &[Answer::DoneUnheard],
+            waits: &[200],
+            ..base(9)
+        },
+        SafetyRule::SettleWindow => Scenario {
             contract: Contract { lookup: strong_look_up(), ..unkeyed() },
             looks_up: true,
             answers: &[Answer::DoneUnheard],
@@ -97,7 +104,12 @@ pub(super) fn of(rule: SafetyRule, policy: Policy, more: usize) -> Scenario {
             waits: &[200],
             ..base(7)
         },
-        SafetyRule::NewKeyNeedsProof => Scenario { acts: &[Act::RerunNew, Act::Approve], answers: &[Answer::DoneUnheard], ..base(14) },
+        SafetyRule::NewKeyNeedsProof => Scenario {
+            acts: &[Act::RerunNew, Act::Approve],
+            answers: &[Answer::DoneUnheard],
+            waits: &[],
+            ..base(15)
+        },
         SafetyRule::FailedMarkIsNotProof => Scenario { acts: &[Act::MarkFailed], ..base(8) },
         SafetyRule::ReconcileBeforeRetry => Scenario { answers: &[Answer::DoneUnheard], ..base(11) },
         SafetyRule::SuccessNeedsEvidence => Scenario { answers: &[Answer::EmptyOk], ..base(6) },
@@ -133,7 +145,9 @@ pub(super) fn of(rule: SafetyRule, policy: Policy, more: usize) -> Scenario {
         SafetyRule::ArgsChangeIsRerunNew => Scenario {
             contract: keyed(),
             acts: &[Act::ChangeArguments, Act::Approve],
-            ..base(12)
+            answers: &[Answer::DoneUnheard],
+            waits: &[],
+            ..base(13)
         },
         SafetyRule::PickIsNotProof => Scenario {
             answers: &[Answer::DoneUnheard],
@@ -148,18 +162,17 @@ pub(super) fn of(rule: SafetyRule, policy: Policy, more: usize) -> Scenario {
             ..base(9)
         },
         SafetyRule::CountPerIntent => Scenario {
-            waits: &[HOUR * 25, 60],
-            answers: &[Answer::DoneUnheard],
+            waits: &[HOUR * 25],
             acts: &[Act::RerunNew, Act::Approve],
             notifies: true,
-            ..base(16)
+            ..base(15)
         },
         SafetyRule::NewestOfIntentOnly => Scenario {
-            contract: short_key(),
-            waits: &[60],
+            class: Class::Read,
+            waits: &[],
             answers: &[Answer::DoneUnheard],
-            acts: &[Act::MarkFailed, Act::RerunNew, Act::Approve],
-            ..base(12)
+            acts: &[Act::RerunNew, Act::Approve],
+            ..base(10)
         },
         SafetyRule::ObservedNeverDispatched => Scenario { mode: Mode::Observed, ..base(4) },
         SafetyRule::RestoreHoldsDispatch => Scenario { contract: keyed(), restores: true, ..base(10) },
@@ -220,7 +233,8 @@ impl Scenario {
         if world.has_look_up() {
             moves.push(Move::ReadLookUp);
         }
-        if self.cancels && world.cancelled < 2 {
+        let is_uncertain = matches!(world.state_of_first(), State::Uncertain(_));
+        if self.cancels && is_uncertain && world.cancelled < 2 {
             moves.push(Move::CancelByKey);
         }
         let unmade = self.acts.iter().filter(|act| !world.acts_made.contains(act));

@@ -223,7 +223,12 @@ impl World {
         }
         match heard {
             Heard::Nothing => true,
-            Heard::Receipt(receipt) => self.finish(request.worker, made(&receipt)),
+            Heard::Receipt(receipt) => {
+                for effect in self.destination.effects.iter_mut().filter(|effect| effect.receipt == receipt) {
+                    effect.told = true;
+                }
+                self.finish(request.worker, made(&receipt))
+            }
             Heard::Status(status @ 500..) => self.finish(request.worker, ended(ReportedOutcome::Error, Some(status))),
             Heard::Status(status @ 400..) => self.finish(request.worker, refused(status)),
             Heard::Status(status) => self.finish(request.worker, ended(ReportedOutcome::Ok, Some(status))),
@@ -384,6 +389,10 @@ impl World {
         let is_doubled = |record: &Record| doubled.iter().filter(|intent| ***intent == record.head.intent_id).count() > 1;
         let looks_fine = |record: &Record| record.row.as_ref().is_some_and(|row| matches!(row.state, State::Succeeded(_)));
         self.rig.records.values().filter(|record| is_doubled(record) && looks_fine(record)).count()
+    }
+
+    pub(super) fn state_of_first(&self) -> State {
+        self.rig.record("op").row.as_ref().map_or(State::Proposed, |row| row.state)
     }
 
     pub(super) const fn sends_of_older(&self) -> u32 {

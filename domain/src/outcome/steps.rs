@@ -122,7 +122,8 @@ impl Fold<'_> {
         let state = match (succeeded, cited_is_proved) {
             (true, true) => State::Succeeded(SuccessBasis::Receipt),
             (true, false) => State::Succeeded(SuccessBasis::Attested),
-            (false, _) => State::Failed(Failure::Attested),
+            (false, _) if self.keeps(SafetyRule::PickIsNotProof) => State::Failed(Failure::Attested),
+            (false, _) => State::Failed(Failure::Permanent),
         };
         Some(("F2", state, pick.at))
     }
@@ -223,9 +224,7 @@ impl Fold<'_> {
         if proved {
             return Some(("F11", State::Failed(Failure::AttestedThenProved), self.last_end().max(said.at)));
         }
-        let rule =
-            if said.kind == ResolutionKind::Failed { SafetyRule::FailedMarkIsNotProof } else { SafetyRule::PickIsNotProof };
-        let failure = if self.keeps(rule) { Failure::Attested } else { Failure::Permanent };
+        let failure = if self.keeps(SafetyRule::FailedMarkIsNotProof) { Failure::Attested } else { Failure::Permanent };
         Some(("F12", State::Failed(failure), said.at))
     }
 
