@@ -193,6 +193,17 @@ impl End {
         self.retry_after.as_deref().or_else(|| self.headers.get("retry-after"))
     }
 
+    /// Whether something came back that only the destination, or a hop before it, can have said.
+    pub fn shows_answer(&self) -> bool {
+        self.http.is_some()
+            || self.receipt.is_some()
+            || self.rpc.is_some()
+            || self.is_error
+            || self.handle.is_some()
+            || self.per_item
+            || self.grpc.is_some_and(GrpcStatus::is_said_by_applications_only)
+    }
+
     /// Whether it is marked as a stored answer: its source says so, or it carries the contract's marker.
     pub fn is_replayed(&self, marker: Option<&str>) -> bool {
         self.replayed || marker.is_some_and(|marker| self.headers.carry(marker))

@@ -47,6 +47,29 @@ named! {
 }
 
 impl GrpcStatus {
+    /// Whether no library makes it by itself, on either side (gRPC's own list; `OK` besides).
+    pub const fn is_said_by_applications_only(self) -> bool {
+        match self {
+            Self::Ok
+            | Self::InvalidArgument
+            | Self::NotFound
+            | Self::AlreadyExists
+            | Self::FailedPrecondition
+            | Self::Aborted
+            | Self::OutOfRange
+            | Self::DataLoss => true,
+            Self::Cancelled
+            | Self::Unknown
+            | Self::DeadlineExceeded
+            | Self::PermissionDenied
+            | Self::ResourceExhausted
+            | Self::Unimplemented
+            | Self::Internal
+            | Self::Unavailable
+            | Self::Unauthenticated => false,
+        }
+    }
+
     /// The status with this number.
     pub fn from_number(number: i64) -> Option<Self> {
         usize::try_from(number).ok().and_then(|index| Self::ALL.get(index).copied())

@@ -23,9 +23,13 @@ pub(super) fn judge(end: &End, grounds: Grounds<'_>) -> Option<Judgement> {
 /// E2–E7: the phases at which no byte of the request can have left. An answer to the request shows that it
 /// had left; an answer to the CONNECT does not.
 fn before_sending(end: &End) -> Option<Judgement> {
-    let row = match end.phase? {
+    let phase = end.phase?;
+    let told_by_proxy = phase == Phase::Proxy && end.http.is_some() && end.receipt.is_none();
+    if end.shows_answer() && !told_by_proxy {
+        return None;
+    }
+    let row = match phase {
         Phase::Proxy => &rows::E6,
-        _ if end.http.is_some() => return None,
         Phase::Prepare => &rows::E2,
         Phase::Resolve => &rows::E3,
         Phase::Connect => &rows::E4,
@@ -41,10 +45,11 @@ fn before_sending(end: &End) -> Option<Judgement> {
 /// E8 and E9: an HTTP/2 stream that ended without a status.
 fn by_stream(end: &End) -> Option<Judgement> {
     let h2 = end.h2?;
-    if h2.is_refused() {
+    let unprocessed = !end.shows_answer();
+    if unprocessed && h2.is_refused() {
         return Some(Judgement::by(&rows::E8_REFUSED));
     }
-    if h2.is_above_goaway() {
+    if unprocessed && h2.is_above_goaway() {
         return Some(Judgement::by(&rows::E8_ABOVE_GOAWAY));
     }
     let ended = h2.reset.is_some() || h2.goaway_last.is_some() || end.outcome == ReportedOutcome::ConnLost;
@@ -85,10 +90,12 @@ fn by_phase(end: &End) -> Option<Judgement> {
 
 /// E11 and E12: no byte of an answer.
 fn silent(end: &End) -> Judgement {
-    Judgement::by(match end.outcome {
-        ReportedOutcome::Timeout => &rows::E12_TIMEOUT,
-        _ if end.reused => &rows::E11,
-        _ => &rows::E12_RESET,
+    Judgement::by(if end.outcome == ReportedOutcome::Timeout {
+        &rows::E12_TIMEOUT
+    } else if end.reused {
+        &rows::E11
+    } else {
+        &rows::E12_RESET
     })
 }
 

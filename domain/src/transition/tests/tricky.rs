@@ -175,7 +175,10 @@ proofs! {
     }
 
     fn case_17_a_delivery_before_the_answer_says_the_same_in_either_order() {
-        let delivery = r#"{"ts":"2026-10-05T09:01:10Z","ev":"delivery.received","source":"psp","event_id":"e1","type":"payment.succeeded","receipt":"pi_A","metadata":{"key":"k"}}"#;
+        let delivery = concat!(
+            r#"{"ts":"2026-10-05T09:01:10Z","ev":"delivery.received","source":"psp","event_id":"e1","#,
+            r#""type":"payment.succeeded","receipt":"pi_A","metadata":{"key":"k"}}"#
+        );
         let answer = r#","n":1,"dest_key":"k","outcome":"ok","http":200,"receipt":"pi_A""#;
         for first in [true, false] {
             let mut desk = desk(Class::Irreversible, |_| {});
@@ -244,6 +247,21 @@ proofs! {
             attempt(&mut desk, 1, end);
             prove!("E19", desk.state("a"), state, "{end}");
         }
+    }
+
+    fn e35_a_stored_answer_closes_every_attempt_under_its_key_by_the_contracts_marker_alone() {
+        let of = |end: &str, marker: Option<&str>| {
+            let mut desk = desk(Class::Irreversible, |contract| contract.replay_marker = marker.map(Into::into));
+            attempt(&mut desk, 1, TIMEOUT);
+            attempt(&mut desk, 2, &format!(r#"{end},"headers":{{"idempotent-replayed":"true"}}"#));
+            (closers(&desk), desk.state("a"))
+        };
+        let k = |rule: &str| Some(rule.to_owned());
+        let (declined, marker) = (r#""outcome":"rejected","http":402"#, Some("idempotent-replayed"));
+        prove!("E35", of(declined, marker), (vec![k("K2"), k("K1")], "failed.business".into()));
+        prove!("E35", of(declined, None), (vec![None, k("K1")], "uncertain(timeout)".into()));
+        let failed = r#""outcome":"error","http":500"#;
+        prove!("E35", of(failed, marker), (vec![None, None], "uncertain(replayed_error)".into()));
     }
 
     fn e32_a_throttled_attempt_closes_itself_only() {

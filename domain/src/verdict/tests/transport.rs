@@ -1,7 +1,7 @@
 //! E2–E18: where a send failed (semantics 3.2).
 
 use super::{Case, answered, ended, executed, failed_at, not_sent, refused, refused_for_now, succeeded, unknown};
-use crate::attempt::{H2, H2Code, Phase, ReceiptFault, ReportedOutcome};
+use crate::attempt::{GrpcStatus, H2, H2Code, Phase, ReceiptFault, ReportedOutcome};
 use crate::evidence::Strength;
 use crate::operation::Doubt::{Crashed, Lost, NoReceipt, Reset, ServerError, Timeout, UndeclaredStatus};
 use crate::proof::{proofs, prove, prove_that};
@@ -29,6 +29,21 @@ proofs! {
         );
     }
 
+    fn e04_an_answer_of_any_kind_outranks_the_phase() {
+        let refused = failed_at(Phase::Connect).own();
+        prove!("E4", refused.clone().receipt().says(), unknown(Reset, "E12"));
+        prove!("E4", refused.clone().with(|end| end.is_error = true).says(), unknown(Reset, "E12"));
+        let library = refused.clone().with(|end| end.grpc = Some(GrpcStatus::Unavailable));
+        prove!("E4", library.says(), not_sent("E4"));
+        let application = refused.with(|end| end.grpc = Some(GrpcStatus::NotFound));
+        prove_that!("E4", !application.says().0.is_negative());
+    }
+
+    fn e08_an_answer_of_any_kind_outranks_the_stream() {
+        prove!("E8", stream(Some(H2Code::RefusedStream), 5, None).receipt().says(), unknown(Reset, "E9"));
+        prove!("E8", stream(None, 7, Some(5)).receipt().says(), unknown(Reset, "E9"));
+    }
+
     fn e03_an_address_not_found_is_not_sent() {
         prove!("E3", failed_at(Phase::Resolve).own().says(), not_sent("E3"));
         let late = ended(ReportedOutcome::Timeout).with(|end| end.phase = Some(Phase::Resolve));
@@ -40,7 +55,7 @@ proofs! {
         let late = ended(ReportedOutcome::Timeout).with(|end| end.phase = Some(Phase::Connect));
         prove!("E4", late.own().says(), not_sent("E4"));
         let library_says = ended(ReportedOutcome::Error).with(|end| {
-            end.grpc = Some(crate::attempt::GrpcStatus::Unavailable);
+            end.grpc = Some(GrpcStatus::Unavailable);
             end.phase = Some(Phase::Connect);
         });
         prove!("E4", library_says.own().says(), not_sent("E4"));
