@@ -29,6 +29,8 @@
 //! | **source, trust** | where facts come from, and how far they are believed |
 //! | **action** | an operator's act, with its own key |
 //! | **decision, ruling** | the verdict on each action, and why |
+//! | **budget** | how many retries a destination bears: a *bucket* of tokens, or a *ratio* to first tries |
+//! | **token** | what one send costs the destination's budget; it comes back at most once |
 //! | **second person** | dual control: an act that two different people must make |
 //! | **finding** | something an auditor should see, beside the state |
 //! | **claim, lease, epoch** | the right to send, its end, and the number that fences out older holders |
@@ -39,6 +41,7 @@
 pub mod action;
 pub mod approval;
 pub mod attempt;
+pub mod budget;
 #[cfg(test)]
 pub(crate) mod cases;
 pub mod contract;
