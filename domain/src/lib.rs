@@ -41,6 +41,7 @@
 pub mod action;
 pub mod approval;
 pub mod attempt;
+pub mod backoff;
 pub mod budget;
 #[cfg(test)]
 pub(crate) mod cases;
