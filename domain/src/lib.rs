@@ -33,6 +33,9 @@
 //! | **token** | what one send costs the destination's budget; it comes back at most once |
 //! | **second person** | dual control: an act that two different people must make |
 //! | **finding** | something an auditor should see, beside the state |
+//! | **layer** | something that may send again by itself: transport, adapter, workflow, agent, or a product by its name |
+//! | **retry class** | a kind of failure that is retried; each tool has exactly one layer that owns it |
+//! | **hidden retry** | a send that the layer below made and did not report |
 //! | **claim, lease, epoch** | the right to send, its end, and the number that fences out older holders |
 //! | **compensation** | an operation of its own that undoes another |
 //! | **pivot** | the step of a workflow after which nothing is undone |
@@ -52,6 +55,7 @@ pub mod fingerprint;
 pub mod guard;
 pub mod intake;
 pub mod json;
+pub mod layers;
 pub mod lease;
 #[cfg(test)]
 mod model;
