@@ -39,7 +39,9 @@
 //! | **claim, lease, epoch** | the right to send, its end, and the number that fences out older holders |
 //! | **compensation** | an operation of its own that undoes another |
 //! | **pivot** | the step of a workflow after which nothing is undone |
-//! | **workflow** | several operations that belong together |
+//! | **workflow, step** | several operations that belong together, and one of them |
+//! | **unwinding** | going back through a workflow: undoing each step after all that builds on it |
+//! | **hold** | why a step is not undone now |
 
 pub mod action;
 pub mod approval;
@@ -75,6 +77,7 @@ pub mod tool;
 pub mod transition;
 pub mod verdict;
 pub mod view;
+pub mod workflow;
 
 /// The edition of the rules that judged a journal entry. It goes into every entry; `verify` replays
 /// entries and never judges them again.
