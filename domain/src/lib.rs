@@ -51,6 +51,7 @@ pub mod budget;
 #[cfg(test)]
 pub(crate) mod cases;
 pub mod contract;
+pub mod counting;
 pub mod decision;
 pub mod evidence;
 pub mod fingerprint;
