@@ -4,11 +4,14 @@
 
 mod end;
 
+use std::time::Duration;
+
 use crate::attempt::{AttemptRef, Report, ReportKind};
 use crate::contract::Contract;
 use crate::evidence::{Claim, Evidence, LinkedBy};
 use crate::fingerprint::{Hash, diff};
 use crate::json::{Json, Member};
+use crate::layers::{Attempts, Declaration};
 use crate::name::{
     DestinationKey, DestinationName, LayerName, NameError, OperationKey, Receipt, SourceName, SourceOperation, ToolName,
 };
@@ -70,7 +73,7 @@ pub enum Says {
         fact: Fact,
     },
     /// A retry layer declares itself. Kept as received; it changes no operation.
-    LayerDeclared,
+    LayerDeclared(Declaration),
 }
 
 /// What a line says about an operation.
@@ -115,7 +118,7 @@ impl Line {
         let says = match event {
             "delivery.received" => delivery(&fields, at, source)?,
             "operator.action" => acted(&fields, at)?,
-            "layer.declared" => Says::LayerDeclared,
+            "layer.declared" => Says::LayerDeclared(declared(&fields, at)?),
             "operation.proposed"
             | "operation.authorized"
             | "claim.taken"
@@ -181,6 +184,27 @@ impl<'a> Fields<'a> {
             Some(Json::String(text) | Json::Number(text)) => Ok(Some(text.clone())),
             Some(other) => Err(wrong(name, format!("must be a string or a number, not {}", other.kind()))),
         }
+    }
+
+    fn texts(&self, name: &str) -> Result<Vec<String>, LineError> {
+        let items = match self.value(name) {
+            None => return Ok(Vec::new()),
+            Some(Json::Array(items)) => items,
+            Some(other) => return Err(wrong(name, format!("must be an array, not {}", other.kind()))),
+        };
+        let text = |item: &Json| item.as_str().map(Into::into).ok_or_else(|| wrong(name, "must hold strings only"));
+        items.iter().map(text).collect()
+    }
+
+    /// A number of seconds, with or without a fraction.
+    fn seconds(&self, name: &str) -> Result<Option<Duration>, LineError> {
+        let seconds = match self.value(name) {
+            None => return Ok(None),
+            Some(Json::Number(digits)) => digits.parse().ok(),
+            Some(other) => return Err(wrong(name, format!("must be a number, not {}", other.kind()))),
+        };
+        let span = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        span.map(Some).ok_or_else(|| wrong(name, "must be a number of seconds from 0"))
     }
 
     fn raw(&self, name: &str) -> Option<&'a [u8]> {
@@ -369,6 +393,25 @@ fn acted(fields: &Fields<'_>, at: Timestamp) -> Result<Says, LineError> {
     Ok(Says::Acted { names, fact })
 }
 
+fn declared(fields: &Fields<'_>, at: Timestamp) -> Result<Declaration, LineError> {
+    let attempts: Option<i64> = fields.whole("max_attempts")?;
+    Ok(Declaration {
+        at,
+        layer: fields.name("layer", LayerName::parse)?.ok_or_else(|| wrong("layer", "is missing"))?,
+        destination: fields.name("dest", DestinationName::parse)?,
+        tool: fields.name("tool", ToolName::parse)?,
+        attempts: attempts
+            .map(|count| {
+                Attempts::from_attempts(count).ok_or_else(|| {
+                    wrong("max_attempts", "counts sends, the first included: 1 or more, or -1 for no limit")
+                })
+            })
+            .transpose()?,
+        on: fields.texts("on")?,
+        timeout: fields.seconds("timeout_s")?,
+    })
+}
+
 /// What a proposal becomes on an operation that may already be there: the first proposal, an alias of
 /// it (equal `identity_hash`, or no arguments on one side), or a conflicting proposal with its diff.
 /// `stored` are the first arguments on record, as received.
@@ -466,6 +509,19 @@ mod tests {
             (
                 r#"{"ts":"2026-10-05T09:00:00Z","ev":"operation.proposed","op":"a","key":""}"#,
                 "key: operation key is empty; give it at least one character",
+            ),
+            (r#"{"ts":"2026-10-05T09:00:00Z","ev":"layer.declared","max_attempts":3}"#, "layer: is missing"),
+            (
+                r#"{"ts":"2026-10-05T09:00:00Z","ev":"layer.declared","layer":"sdk","max_attempts":0}"#,
+                "max_attempts: counts sends, the first included: 1 or more, or -1 for no limit",
+            ),
+            (
+                r#"{"ts":"2026-10-05T09:00:00Z","ev":"layer.declared","layer":"sdk","on":[429]}"#,
+                "on: must hold strings only",
+            ),
+            (
+                r#"{"ts":"2026-10-05T09:00:00Z","ev":"layer.declared","layer":"sdk","timeout_s":-1}"#,
+                "timeout_s: must be a number of seconds from 0",
             ),
         ] {
             assert_eq!(parse(line).unwrap_err().to_string(), message);

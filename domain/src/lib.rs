@@ -29,25 +29,36 @@
 //! | **source, trust** | where facts come from, and how far they are believed |
 //! | **action** | an operator's act, with its own key |
 //! | **decision, ruling** | the verdict on each action, and why |
+//! | **budget** | how many retries a destination bears: a *bucket* of tokens, or a *ratio* to first tries |
+//! | **token** | what one send costs the destination's budget; it comes back at most once |
 //! | **second person** | dual control: an act that two different people must make |
 //! | **finding** | something an auditor should see, beside the state |
+//! | **layer** | something that may send again by itself: transport, adapter, workflow, agent, or a product by its name |
+//! | **retry class** | a kind of failure that is retried; each tool has exactly one layer that owns it |
+//! | **hidden retry** | a send that the layer below made and did not report |
 //! | **claim, lease, epoch** | the right to send, its end, and the number that fences out older holders |
 //! | **compensation** | an operation of its own that undoes another |
 //! | **pivot** | the step of a workflow after which nothing is undone |
-//! | **workflow** | several operations that belong together |
+//! | **workflow, step** | several operations that belong together, and one of them |
+//! | **unwinding** | going back through a workflow: undoing each step after all that builds on it |
+//! | **hold** | why a step is not undone now |
 
 pub mod action;
 pub mod approval;
 pub mod attempt;
+pub mod backoff;
+pub mod budget;
 #[cfg(test)]
 pub(crate) mod cases;
 pub mod contract;
+pub mod counting;
 pub mod decision;
 pub mod evidence;
 pub mod fingerprint;
 pub mod guard;
 pub mod intake;
 pub mod json;
+pub mod layers;
 pub mod lease;
 #[cfg(test)]
 mod model;
@@ -67,6 +78,7 @@ pub mod tool;
 pub mod transition;
 pub mod verdict;
 pub mod view;
+pub mod workflow;
 
 /// The edition of the rules that judged a journal entry. It goes into every entry; `verify` replays
 /// entries and never judges them again.

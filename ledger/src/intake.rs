@@ -145,6 +145,6 @@ fn names_in(line: &Line) -> Vec<&str> {
         }
         Says::Delivery { key, .. } => key.as_deref().into_iter().collect(),
         Says::Acted { names, .. } => names.iter().map(SourceOperation::as_str).collect(),
-        Says::LayerDeclared => Vec::new(),
+        Says::LayerDeclared(_) => Vec::new(),
     }
 }

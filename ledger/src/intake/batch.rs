@@ -169,7 +169,7 @@ impl<'b, 't> Batch<'b, 't> {
         for read in lines {
             match &read.line.says {
                 Says::Delivery { key: Some(key), evidence, .. } => deliveries.push((*read, key, evidence.as_ref())),
-                Says::Delivery { key: None, .. } | Says::LayerDeclared => {
+                Says::Delivery { key: None, .. } | Says::LayerDeclared(_) => {
                     self.report.unlinked += 1;
                     self.keep(read, None, None);
                 }
@@ -428,7 +428,7 @@ fn learn(lines: &[&ReadLine]) -> (Vec<SourceOperation>, HashMap<SourceOperation,
                     mention(&mut order, &mut learnt, name);
                 }
             }
-            Says::Delivery { .. } | Says::LayerDeclared => {}
+            Says::Delivery { .. } | Says::LayerDeclared(_) => {}
         }
     }
     (order, learnt)

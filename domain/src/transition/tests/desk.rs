@@ -91,7 +91,7 @@ impl Desk {
                     self.record(&id, vec![fact.clone()]);
                 }
             }
-            Says::LayerDeclared => {}
+            Says::LayerDeclared(_) => {}
         }
         self.refold();
     }
