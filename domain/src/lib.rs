@@ -54,6 +54,7 @@ pub mod contract;
 pub mod counting;
 pub mod decision;
 pub mod evidence;
+pub mod facts;
 pub mod fingerprint;
 pub mod guard;
 pub mod intake;

@@ -9,6 +9,7 @@ use crate::approval::Approval;
 use crate::attempt::{AttemptRef, Report};
 use crate::contract::Contract;
 use crate::evidence::{Evidence, Strength};
+use crate::facts::Facts;
 use crate::fingerprint::Hash;
 use crate::lease::Claim;
 use crate::name::{
@@ -997,7 +998,7 @@ pub struct Record {
     /// How many journal entries it has.
     pub version: u64,
     /// The facts, as recorded. No rule depends on their order.
-    pub facts: Vec<Fact>,
+    pub facts: Facts,
     /// What its row shows, once it has one.
     pub row: Option<Projection>,
 }
@@ -1005,7 +1006,7 @@ pub struct Record {
 impl Record {
     /// An operation that is about to be recorded.
     pub fn new(head: Head) -> Self {
-        Self { head, version: 0, facts: Vec::new(), row: None }
+        Self { head, version: 0, facts: Facts::new(), row: None }
     }
 
     /// The destination keys under which it was sent, each once.

@@ -363,6 +363,10 @@ impl Rig {
 
     /// Claims, asks for the permit and dispatches; the epoch.
     pub(crate) fn send(&mut self, id: &str) -> u64 {
+        if let Some(due) = self.outcome(id).due {
+            self.now = self.now.max(due.not_before);
+            self.refold();
+        }
         let epoch = self.claim(id, "w").unwrap();
         let permit = self.permit(id, epoch).unwrap();
         self.dispatch(id, permit, "w").unwrap();

@@ -146,8 +146,7 @@ pub(super) fn of(rule: SafetyRule, policy: Policy, more: usize) -> Scenario {
             contract: keyed(),
             acts: &[Act::ChangeArguments, Act::Approve],
             answers: &[Answer::DoneUnheard],
-            waits: &[],
-            ..base(13)
+            ..base(12)
         },
         SafetyRule::PickIsNotProof => Scenario {
             answers: &[Answer::DoneUnheard],

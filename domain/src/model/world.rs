@@ -303,7 +303,11 @@ impl World {
         let action = act.input().action();
         let Some(id) = ids.into_iter().find(|id| is_offered(self, id, action)) else { return false };
         self.acts_made.push(act);
-        self.rig.agree(&id, act.input()).is_ok()
+        // Ana makes new operations, so that ben approves them.
+        match act {
+            Act::Approve => self.rig.press("ben", &id, act.input()).is_ok(),
+            _ => self.rig.agree(&id, act.input()).is_ok(),
+        }
     }
 
     fn restore(&mut self) -> bool {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::attempt::{self, Attempt, AttemptRef, End, Report};
+use crate::backoff::parse_retry_after;
 use crate::contract::Contract;
 use crate::evidence::{Claim, Evidence, LinkedBy, Strength, Trust};
 use crate::name::{DestinationKey, OperationId, Receipt, SourceOperation, WorkspaceId};
@@ -195,6 +196,7 @@ impl<'a> Fold<'a> {
             error: end.and_then(|end| end.error.clone()),
             receipt: end.and_then(|end| end.receipt.clone()),
             replayed: end.is_some_and(|end| end.is_replayed(contract.replay_marker.as_deref())),
+            retry_after: asked_to_wait(attempt, end),
             judgement,
             closed,
             overlaps,
@@ -251,6 +253,7 @@ impl<'a> Fold<'a> {
             error: None,
             receipt: None,
             replayed: false,
+            retry_after: None,
             judgement: Judgement::restored(),
             closed: None,
             overlaps: false,
@@ -370,6 +373,11 @@ impl<'a> Fold<'a> {
 
 /// Farther than any time that occurs.
 pub(super) const FOREVER: Timestamp = Timestamp::from_micros(i64::MAX);
+
+/// A `Retry-After` that cannot be read asks for nothing.
+fn asked_to_wait(attempt: &Attempt<'_>, end: Option<&End>) -> Option<Timestamp> {
+    parse_retry_after(end?.retry_after()?, attempt.ended_at()?).ok()
+}
 
 fn rank(judgement: &Judgement) -> u8 {
     match judgement.verdict {

@@ -1,12 +1,14 @@
 //! The fold: what all attempts and evidence together say (semantics 3.5–3.7).
 
 mod closing;
+mod due;
 mod findings;
 mod fold;
 mod key;
 mod life;
 mod steps;
 
+pub use due::Due;
 pub use fold::{BEFORE_RESTORE, contract_in_force};
 pub use life::HARD_CAP;
 pub(crate) use life::grant_exceeds_cap;
@@ -165,6 +167,8 @@ pub struct JudgedAttempt {
     pub receipt: Option<Receipt>,
     /// Whether its answer was marked as replayed from a store.
     pub replayed: bool,
+    /// Before when the destination asked not to be called again.
+    pub retry_after: Option<Timestamp>,
     /// What its answer proves.
     pub judgement: Judgement,
     /// Why it is not open any more, if it is not.
@@ -234,8 +238,8 @@ pub struct Outcome {
     pub attempts_left: Option<u32>,
     /// Guarded: when its time is up, grants included.
     pub deadline: Option<Timestamp>,
-    /// Guarded: before which back-off and `Retry-After` allow no further send.
-    pub not_before: Option<Timestamp>,
+    /// Guarded and sent before: when the next send is due.
+    pub due: Option<Due>,
     /// Distinct effects of the intent, the primary first.
     pub effects: Vec<Effect>,
     /// What an auditor should see, most serious first.

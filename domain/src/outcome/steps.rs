@@ -8,6 +8,7 @@ use crate::name::Receipt;
 use crate::operation::{
     Contradiction, Doubt, Fact, Failure, Mode, Record, Resolution, ResolutionKind, State, Stop, SuccessBasis,
 };
+use crate::outcome::due::due_after;
 use crate::outcome::fold::Fold;
 use crate::outcome::key::{KeyUse, key_protects};
 use crate::outcome::life::Life;
@@ -32,6 +33,8 @@ impl Fold<'_> {
         let watch_until = self.watch_until(state, since);
         let lease_until = self.record.live_lease(self.now).map(|lease| lease.until);
         let key_protects_until = protection.as_ref().ok().and_then(|protection| protection.until);
+        let last_sent = self.own().filter(|attempt| attempt.sent.is_some()).last();
+        let due = last_sent.map(|last| due_after(last, life.deadline));
         let next_change_at = self.next_change_at(state, &life, [watch_until, lease_until, key_protects_until.map(just_after)]);
         self.findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.text.cmp(&b.text)));
         let own_id = &self.record.head.id;
@@ -54,7 +57,7 @@ impl Fold<'_> {
             beneath_lease,
             attempts_left: is_guarded.then(|| life.attempts_left()),
             deadline: is_guarded.then_some(life.deadline),
-            not_before: None,
+            due,
             effects: self.effects,
             findings: self.findings,
             watch_until,

@@ -341,7 +341,7 @@ impl Accepted<'_> {
             around_child = Surroundings { policy: self.around.policy, ..Surroundings::of_tool(self.tool_of(&child)) };
         }
         let made = conclude(&child, &around_child, vec![Fact::Proposed(proposal)], self.command, self.now);
-        child.facts = made.facts;
+        child.facts = made.facts.into();
         child.row = Some(made.row);
         let mut around_record = self.around.clone();
         if is_relative {

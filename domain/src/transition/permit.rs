@@ -100,8 +100,8 @@ pub(super) fn claim_guards(record: &Record, around: &Surroundings, outcome: &Out
     };
     checked.ask(Guard::StateAdmits, admits, outcome.state.to_string());
     checked.ask(Guard::LeaseFree, outcome.lease_until.is_none(), lease_words(outcome));
-    let due = not_before(record, outcome);
-    checked.ask(Guard::NotBefore, due <= now, format!("not before {due}"));
+    let (is_due, because) = is_due(record, outcome, now);
+    checked.ask(Guard::NotBefore, is_due, because);
     standing_guards(&mut checked, record, around, outcome, now);
     repeat_guards(&mut checked, record, around, outcome);
     checked
@@ -205,10 +205,22 @@ fn is_ordered(record: &Record, outcome: &Outcome) -> bool {
     })
 }
 
-/// When the next send is due. A person's order to repeat does not wait for the back-off.
+/// When the next send is due. A person's order does not wait for the back-off, but for what the destination asked.
 fn not_before(record: &Record, outcome: &Outcome) -> Timestamp {
-    let asked = outcome.not_before.unwrap_or(record.head.recorded_at);
-    if is_ordered(record, outcome) { record.head.recorded_at } else { asked }
+    let Some(due) = &outcome.due else { return record.head.recorded_at };
+    if is_ordered(record, outcome) { due.asked.unwrap_or(record.head.recorded_at) } else { due.not_before }
+}
+
+/// Whether a timer may decide, or a person did.
+fn is_due(record: &Record, outcome: &Outcome, now: Timestamp) -> (bool, String) {
+    let queued = outcome.due.as_ref().and_then(|due| due.queued.as_ref()).filter(|_| !is_ordered(record, outcome));
+    match queued {
+        Some(why) => (false, why.words()),
+        None => {
+            let due = not_before(record, outcome);
+            (due <= now, format!("not before {due}"))
+        }
+    }
 }
 
 fn lease_words(outcome: &Outcome) -> String {

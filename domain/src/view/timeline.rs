@@ -401,6 +401,7 @@ pub(crate) mod tests {
             error: None,
             receipt: None,
             replayed: false,
+            retry_after: None,
             judgement: Judgement {
                 verdict: Verdict::Unknown(Doubt::Timeout),
                 rule: "E12".into(),

@@ -96,6 +96,7 @@ proofs! {
 
     fn trace_a07_claim_from_uncertain_dies() {
         let mut rig = uncertain(Class::Reversible, keyed());
+        rig.wait(5);
         rig.claim("op", "w").unwrap();
         prove!("A07", rig.state("op"), "claimed");
         rig.wait(60);
@@ -190,6 +191,7 @@ proofs! {
 
     fn trace_a15_contract_shortened() {
         let mut rig = uncertain(Class::Reversible, keyed());
+        rig.wait(5);
         let epoch = rig.claim("op", "w").unwrap();
         let issued = rig.permit("op", epoch).unwrap();
         rig.tool.contract.key_retention_s = Some(60);
@@ -284,6 +286,7 @@ proofs! {
         let second = rig.claim("op", "w2").unwrap();
         rig.end("op", first, refused(429));
         prove!("I10", rig.state("op"), "claimed", "a stale epoch takes no lease away");
+        rig.wait(5);
         let permit = rig.permit("op", second).unwrap();
         rig.dispatch("op", permit, "w2").unwrap();
         rig.end("op", second, made("in_1"));

@@ -2,11 +2,13 @@
 
 use super::desk::Desk;
 use crate::action::Action;
+use crate::attempt::ReportedOutcome;
 use crate::contract::{
     Consistency, Contract, LayerRetries, LookUp, LookUpBy, OnInFlight, OnMismatch, Signal, Stores, Verification,
 };
 use crate::decision::Verdict::Forbidden;
 use crate::proof::{proofs, prove, prove_that};
+use crate::rig;
 use crate::tool::Class;
 
 /// A desk with one operation `a` of a tool that promises this.
@@ -104,13 +106,10 @@ proofs! {
 
     fn case_4_a_key_that_keeps_only_successes_does_not_protect_an_open_attempt() {
         let of = |stores| {
-            let mut desk = desk(Class::Irreversible, |contract| {
-                protects(contract);
-                contract.stores = Some(stores);
-            });
-            desk.guard("a");
-            attempt(&mut desk, 1, r#""outcome":"error","http":500"#);
-            (desk.outcome("a").key_protects, desk.state("a"))
+            let contract = Contract { stores: Some(stores), ..rig::keyed() };
+            let mut rig = rig::Rig::approved(Class::Irreversible, contract);
+            rig.send_and_end("op", rig::ended(ReportedOutcome::Error, Some(500)));
+            (rig.outcome("op").key_protects, rig.state("op"))
         };
         prove!("7.4", of(Stores::SuccessesOnly), (false, "uncertain(server_error)".into()));
         prove!("7.4", of(Stores::AnyOnceStarted), (true, "uncertain(server_error)".into()));
