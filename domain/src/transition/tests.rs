@@ -1,6 +1,7 @@
 //! What happened to people (cases R01–R21), told line by line to the rules; and what people then do.
 
 mod acts;
+mod rows;
 mod traces;
 mod desk;
 mod properties;
