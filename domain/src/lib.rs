@@ -52,6 +52,8 @@ pub mod budget;
 pub(crate) mod cases;
 pub mod contract;
 pub mod counting;
+#[cfg(test)]
+mod coverage;
 pub mod decision;
 pub mod evidence;
 pub mod facts;

@@ -18,6 +18,11 @@ pub(crate) fn recorded() -> BTreeSet<&'static str> {
     RECORDED.with_borrow(Clone::clone)
 }
 
+/// Forgets what this thread has proved.
+pub(crate) fn forget() {
+    RECORDED.with_borrow_mut(BTreeSet::clear);
+}
+
 /// Test functions, and beside them `PROOFS`: the same functions by name, to be run again for a table.
 macro_rules! proofs {
     ($($(#[$attribute:meta])* fn $name:ident() $body:block)*) => {

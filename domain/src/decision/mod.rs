@@ -181,3 +181,5 @@ fn is_out(actions: &[ActionRuling], action: Action) -> bool {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::PROOFS;

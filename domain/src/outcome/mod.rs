@@ -262,3 +262,8 @@ pub struct Outcome {
 pub fn fold(record: &Record, around: &Surroundings, now: Timestamp) -> Outcome {
     fold::Fold::new(record, around, now).outcome()
 }
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) use tests::PROOFS;

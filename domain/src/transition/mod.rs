@@ -326,3 +326,5 @@ fn transition_rule(record: &Record, to: State, command: &Command) -> Option<&'st
 
 #[cfg(test)]
 pub(crate) mod tests;
+#[cfg(test)]
+pub(crate) use tests::{ACTS_PROOFS, ROWS_PROOFS, TRACE_PROOFS, TRICKY_PROOFS};

@@ -7,6 +7,12 @@ mod desk;
 mod properties;
 pub(crate) mod tricky;
 
+pub(crate) use acts::PROOFS as ACTS_PROOFS;
+pub(crate) use rows::PROOFS as ROWS_PROOFS;
+pub(crate) use traces::PROOFS as TRACE_PROOFS;
+pub(crate) use tricky::PROOFS as TRICKY_PROOFS;
+
+
 use crate::action::Action;
 use crate::cases;
 use crate::contract::{Consistency, LookUp, LookUpBy};
