@@ -339,7 +339,11 @@ impl Rig {
     }
 
     pub(crate) fn claim(&mut self, id: &str, worker: &str) -> Result<u64, Refusal> {
-        let command = Command::Claim { worker: Self::worker(worker), lease: LEASE };
+        self.claim_for(id, worker, LEASE)
+    }
+
+    pub(crate) fn claim_for(&mut self, id: &str, worker: &str, lease: Duration) -> Result<u64, Refusal> {
+        let command = Command::Claim { worker: Self::worker(worker), lease };
         self.command(id, &command)?;
         Ok(self.record(id).epoch())
     }

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use tallystick_domain::contract::Contract;
 use tallystick_domain::evidence::Trust;
 use tallystick_domain::fingerprint::Hash;
 use tallystick_domain::name::{IntentId, OperationId, SourceName, ToolName};
@@ -60,6 +61,7 @@ pub(crate) struct Desk<'t> {
     asked_keys: HashSet<String>,
     asked_intents: HashSet<IntentId>,
     tools: HashMap<Option<ToolName>, Tool>,
+    tool_versions: HashMap<ToolName, Vec<(Timestamp, Tool)>>,
     trusts: BTreeMap<SourceName, Trust>,
 }
 
@@ -78,6 +80,7 @@ impl<'t> Desk<'t> {
             asked_keys: HashSet::new(),
             asked_intents: HashSet::new(),
             tools: HashMap::new(),
+            tool_versions: HashMap::new(),
             trusts,
         })
     }
@@ -109,6 +112,23 @@ impl<'t> Desk<'t> {
         };
         self.tools.insert(key, tool.clone());
         Ok(tool)
+    }
+
+    /// Earlier declarations of the tool that were in force since the first send of this intent (T35).
+    async fn earlier_contracts(&mut self, id: &OperationId, tool: &Tool) -> Result<Vec<Contract>, LedgerError> {
+        let intent = self.sheet(id)?.record.head.intent_id.clone();
+        let members = self.by_intent.get(&intent).map_or(&[][..], Vec::as_slice);
+        let sheets = members.iter().filter_map(|member| self.sheets.get(member));
+        let sent = sheets.flat_map(|sheet| sheet.record.reports()).map(|report| report.at).min();
+        let Some(first_sent) = sent.filter(|_| tool.version > 1) else { return Ok(Vec::new()) };
+        if !self.tool_versions.contains_key(&tool.name) {
+            let versions = self.tx.tool_versions(tool.name.as_str()).await?;
+            self.tool_versions.insert(tool.name.clone(), versions);
+        }
+        let versions = self.tool_versions.get(&tool.name).map_or(&[][..], Vec::as_slice);
+        let in_force = versions.iter().rposition(|(declared_at, _)| *declared_at <= first_sent).unwrap_or(0);
+        let since = versions.iter().skip(in_force).filter(|(_, version)| version.version < tool.version);
+        Ok(since.map(|(_, version)| version.contract.clone()).collect())
     }
 
     /// Puts an operation on the desk that is about to be recorded.
@@ -228,6 +248,7 @@ impl<'t> Desk<'t> {
         let head = &self.sheet(id)?.record.head;
         let (tool, intent, destination) = (head.tool.clone(), head.intent_id.clone(), head.destination.clone());
         let tool = self.tool(tool.as_ref()).await?;
+        let earlier_contracts = self.earlier_contracts(id, &tool).await?;
         let relatives = self.by_intent.get(&intent).map_or(&[][..], Vec::as_slice);
         let relatives = relatives.iter().filter(|other| *other != id).filter_map(|other| self.sheets.get(other));
         let relatives: Vec<Record> = relatives.map(|sheet| sheet.record.clone()).collect();
@@ -240,7 +261,9 @@ impl<'t> Desk<'t> {
         let sharers = sharers.cloned().collect();
         let children = children_of(&self.sheet(id)?.record);
         let children = children.filter_map(|child| self.sheets.get(child)).map(|sheet| sheet.record.clone()).collect();
-        Ok(Surroundings { trusts: self.trusts.clone(), relatives, sharers, children, ..Surroundings::of_tool(tool) })
+        let trusts = self.trusts.clone();
+        let rest = Surroundings::of_tool(tool);
+        Ok(Surroundings { trusts, relatives, sharers, children, earlier_contracts, ..rest })
     }
 
     /// Decides upon the facts that were added.

@@ -174,7 +174,8 @@ fn check(depth: usize, threads: usize, print: bool) {
         let without = search(scenarios::of(rule, Policy::FULL.without(rule), depth), threads);
         total += with_all.states + without.states;
         if print {
-            println!("{:<30} all on: {:>8} states; off: {:>6} states, {:?}", rule.name(), with_all.states, without.states, without.broken);
+            let (on, off) = (with_all.states, without.states);
+            println!("{:<30} {on:>8} states {:?}; off {off:>7} {:?}", rule.name(), with_all.broken, without.broken);
         }
         if std::env::var("MODEL_ALL").is_ok() { continue; }
         assert!(with_all.broken.is_empty(), "{}: broken although every rule is in force: {:?}", rule.name(), with_all.broken);

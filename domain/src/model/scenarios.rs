@@ -1,12 +1,14 @@
 //! One scenario for each rule: the smallest world in which switching it off does harm.
 
+use std::time::Duration;
+
 use crate::contract::{Contract, Stores};
 use crate::model::destination::Answer;
 use crate::model::world::{Worker, World};
 use crate::model::{Act, Move};
 use crate::operation::{Mode, State};
 use crate::policy::{Policy, SafetyRule};
-use crate::rig::{cancel, keyed, strong_look_up, undo_by};
+use crate::rig::{LEASE, cancel, keyed, strong_look_up, undo_by};
 use crate::tool::Class;
 
 /// A world's beginning and what may happen in it.
@@ -18,6 +20,10 @@ pub(crate) struct Scenario {
     pub(super) contract: Contract,
     pub(super) workers: usize,
     pub(super) depth: usize,
+    /// Whether a process may stand still for longer than D between its dispatch and its first byte. Where a key
+    /// protects, D must bound that (3.5); where absence is proof, nothing may (K6).
+    pub(super) freezes: bool,
+    pub(super) lease: Duration,
     /// How long a wait is.
     waits: &'static [u64],
     answers: &'static [Answer],
@@ -51,6 +57,8 @@ fn base(policy: Policy, depth: usize) -> Scenario {
         contract: unkeyed(),
         workers: 1,
         depth,
+        freezes: false,
+        lease: LEASE,
         waits: &[60],
         answers: &[Answer::Done, Answer::DoneUnheard],
         acts: &[],
@@ -79,9 +87,10 @@ pub(super) fn of(rule: SafetyRule, policy: Policy, more: usize) -> Scenario {
         },
         SafetyRule::RecheckAtDispatch => Scenario {
             contract: short_key(),
-            waits: &[650],
+            lease: Duration::from_hours(1),
+            waits: &[5, 650],
             answers: &[Answer::DoneUnheard],
-            ..base(12)
+            ..base(13)
         },
         SafetyRule::AbsenceBySendTime => Scenario {
             contract: Contract { lookup: strong_look_up(), ..unkeyed() },
@@ -99,6 +108,7 @@ pub(super) fn of(rule: SafetyRule, policy: Policy, more: usize) -> Scenario {
         },
         SafetyRule::SenderEndProved => Scenario {
             contract: Contract { lookup: strong_look_up(), ..unkeyed() },
+            freezes: true,
             looks_up: true,
             answers: &[Answer::DoneUnheard],
             waits: &[200],
@@ -111,7 +121,7 @@ pub(super) fn of(rule: SafetyRule, policy: Policy, more: usize) -> Scenario {
             ..base(15)
         },
         SafetyRule::FailedMarkIsNotProof => Scenario { acts: &[Act::MarkFailed], ..base(8) },
-        SafetyRule::ReconcileBeforeRetry => Scenario { answers: &[Answer::DoneUnheard], ..base(11) },
+        SafetyRule::ReconcileBeforeRetry => Scenario { answers: &[Answer::DoneUnheard], ..base(13) },
         SafetyRule::SuccessNeedsEvidence => Scenario { answers: &[Answer::EmptyOk], ..base(6) },
         SafetyRule::UndoWaitsResolution => Scenario {
             contract: Contract { compensation: undo_by("invoice.void"), ..unkeyed() },
@@ -134,7 +144,7 @@ pub(super) fn of(rule: SafetyRule, policy: Policy, more: usize) -> Scenario {
             contract: keyed(),
             moves_region: true,
             answers: &[Answer::DoneUnheard],
-            ..base(12)
+            ..base(14)
         },
         SafetyRule::TwoXxOnlyProtectsNothing => Scenario {
             contract: Contract { stores: Some(Stores::SuccessesOnly), ..keyed() },
@@ -215,8 +225,8 @@ impl Scenario {
     /// What may happen next in a world.
     pub(super) fn moves(&self, world: &World) -> Vec<Move> {
         let mut moves: Vec<Move> = self.waits.iter().map(|&seconds| Move::Wait(seconds)).collect();
-        for (index, worker) in world.workers.iter().enumerate() {
-            self.moves_of_worker(index, worker, &mut moves);
+        for index in 0..world.workers.len() {
+            self.moves_of_worker(world, index, &mut moves);
         }
         for index in 0..world.destination.requests.len() {
             moves.extend(self.answers.iter().map(|&answer| Move::Deliver(index, answer)));
@@ -250,7 +260,8 @@ impl Scenario {
         moves
     }
 
-    fn moves_of_worker(&self, index: usize, worker: &Worker, moves: &mut Vec<Move>) {
+    fn moves_of_worker(&self, world: &World, index: usize, moves: &mut Vec<Move>) {
+        let worker = &world.workers[index];
         match worker {
             Worker::Idle => moves.push(Move::Claim(index)),
             Worker::Holds { .. } => moves.push(Move::AskPermit(index)),
@@ -258,7 +269,10 @@ impl Scenario {
                 moves.push(Move::Dispatch(index));
                 moves.extend(self.releases.then_some(Move::Release(index)));
             }
-            Worker::AboutToSend { .. } => moves.push(Move::Send(index)),
+            Worker::AboutToSend { since, .. } => {
+                let is_late = world.rig.now.since(*since) > self.contract.settle();
+                moves.extend((self.freezes || !is_late).then_some(Move::Send(index)));
+            }
             Worker::Waits { .. } => moves.push(Move::GiveUp(index)),
             Worker::Dead { .. } => {
                 moves.push(Move::ProveDead(index));

@@ -25,7 +25,7 @@ pub(crate) enum Worker {
     /// It holds a permit.
     Permitted { operation: String, permit: Permit },
     /// It wrote the dispatch; the request has not left the process.
-    AboutToSend { operation: String, epoch: u64 },
+    AboutToSend { operation: String, epoch: u64, since: Timestamp },
     /// The request has left; it waits for the answer.
     Waits { operation: String, epoch: u64 },
     Dead { operation: String },
@@ -92,7 +92,7 @@ impl World {
                 self.destination.requests.retain(|request| request.lands_until >= self.rig.now);
                 true
             }
-            Move::Claim(worker) => self.claim(worker),
+            Move::Claim(worker) => self.claim(scenario, worker),
             Move::AskPermit(worker) => self.ask_permit(worker),
             Move::Release(worker) => self.release(worker),
             Move::Dispatch(worker) => self.dispatch(worker),
@@ -139,16 +139,16 @@ impl World {
     }
 
     /// The operation that work is asked for: the newest that would be given out.
-    fn claimable(&self, worker: usize) -> Option<(String, Rig, u64)> {
+    fn claimable(&self, scenario: &Scenario, worker: usize) -> Option<(String, Rig, u64)> {
         self.rig.records.keys().rev().find_map(|id| {
             let mut rig = self.rig.clone();
-            let epoch = rig.claim(id.as_str(), &format!("w{worker}")).ok()?;
+            let epoch = rig.claim_for(id.as_str(), &format!("w{worker}"), scenario.lease).ok()?;
             Some((id.to_string(), rig, epoch))
         })
     }
 
-    fn claim(&mut self, worker: usize) -> bool {
-        let Some((operation, rig, epoch)) = self.claimable(worker) else { return false };
+    fn claim(&mut self, scenario: &Scenario, worker: usize) -> bool {
+        let Some((operation, rig, epoch)) = self.claimable(scenario, worker) else { return false };
         self.rig = rig;
         self.workers[worker] = Worker::Holds { operation, epoch };
         true
@@ -181,7 +181,7 @@ impl World {
         } else {
             self.sent_without_record += 1;
         }
-        self.workers[worker] = Worker::AboutToSend { operation, epoch };
+        self.workers[worker] = Worker::AboutToSend { operation, epoch, since: self.rig.now };
         true
     }
 
@@ -195,7 +195,7 @@ impl World {
     }
 
     fn send(&mut self, scenario: &Scenario, worker: usize) -> bool {
-        let Worker::AboutToSend { operation, epoch } = self.workers[worker].clone() else { return false };
+        let Worker::AboutToSend { operation, epoch, .. } = self.workers[worker].clone() else { return false };
         let record = self.rig.record(&operation);
         let request = Request {
             operation: record.head.id.clone(),

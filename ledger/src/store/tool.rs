@@ -26,6 +26,9 @@ static REFOLD: Table = Table {
 /// Index: primary key.
 const TOOL: &str = "SELECT body FROM tool WHERE workspace_id = $1 AND name = $2";
 const TOOLS: &str = "SELECT body FROM tool WHERE workspace_id = $1 ORDER BY name LIMIT 10000";
+/// Index: primary key of `tool_version`.
+pub(super) const TOOL_VERSIONS: &str = "SELECT declared_at, body FROM tool_version
+     WHERE workspace_id = $1 AND name = $2 ORDER BY version LIMIT 1000";
 const SAVE_TOOL: &str = "INSERT INTO tool (workspace_id, name, version, body) VALUES ($1, $2, $3, $4)
      ON CONFLICT (workspace_id, name) DO UPDATE SET version = excluded.version, body = excluded.body";
 const SOURCES: &str = "SELECT name, trust, declared_at, declared_by FROM source
@@ -72,6 +75,12 @@ impl Tx {
     pub(crate) async fn tools(&mut self) -> Result<Vec<Tool>, LedgerError> {
         let rows = self.fetch(TOOLS, vec![WORKSPACE.into()]).await?;
         rows.into_iter().map(|mut cells| cells.json()).collect()
+    }
+
+    /// Every declaration of a tool, oldest first, with its time.
+    pub(crate) async fn tool_versions(&mut self, name: &str) -> Result<Vec<(Timestamp, Tool)>, LedgerError> {
+        let rows = self.fetch(TOOL_VERSIONS, vec![WORKSPACE.into(), name.into()]).await?;
+        rows.into_iter().map(|mut cells| Ok((cells.time()?, cells.json()?))).collect()
     }
 
     /// Saves a tool and keeps the version.
