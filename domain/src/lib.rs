@@ -24,6 +24,7 @@
 //! | **destination key** | the idempotency key that was sent to the destination |
 //! | **key window** | how long the destination key still protects a repeat |
 //! | **source, trust** | where facts come from, and how far they are believed |
+//! | **stream** | one source's lines, told one after the other to the rules without a store |
 //! | **action** | an operator's act, with its own key |
 //! | **decision, ruling** | the verdict on each action, and why |
 //! | **second person** | dual control: an act that two different people must make |
@@ -49,6 +50,7 @@ pub mod outcome;
 pub mod permission;
 pub mod query;
 pub mod refusal;
+pub mod stream;
 pub mod time;
 pub mod tool;
 pub mod transition;

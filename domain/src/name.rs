@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fingerprint::Hash;
+
 /// Why a text cannot be the name or key it was meant to be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum NameError {
@@ -130,6 +132,28 @@ impl WorkspaceId {
     /// The only workspace there is.
     pub fn only() -> Self {
         Self("main".into())
+    }
+}
+
+impl ToolName {
+    /// What stands for the tool of an operation of which no tool is told.
+    pub fn unnamed() -> Self {
+        Self("unnamed".into())
+    }
+}
+
+impl OperationId {
+    /// The id of an operation that is kept nowhere: its source's name for it, or a hash where that is too long.
+    pub fn of_name(name: &SourceOperation) -> Self {
+        Self::parse(name.as_str()).unwrap_or_else(|_| Self(Hash::of(name.as_str().as_bytes()).to_string()))
+    }
+}
+
+impl OperationKey {
+    /// What stands for the key of an operation of which no key is told.
+    pub fn of_name(source: &SourceName, name: &SourceOperation) -> Self {
+        let made = format!("~{source}/{name}");
+        Self::parse(made.as_str()).unwrap_or_else(|_| Self(format!("~{}", Hash::of(made.as_bytes()))))
     }
 }
 

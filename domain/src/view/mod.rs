@@ -6,9 +6,11 @@
 pub mod action;
 pub mod arguments;
 pub mod decision;
+pub mod explained;
 pub mod lanes;
 pub mod list;
 pub mod operation;
+pub mod rules;
 pub mod state;
 pub mod timeline;
 pub mod workspace;
