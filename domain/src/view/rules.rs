@@ -1,6 +1,108 @@
 //! Every rule in one plain sentence, for whoever meets its number for the first time. The rules themselves are code
 //! elsewhere; nothing is decided here.
 
+use serde::{Deserialize, Serialize};
+
+use super::decision::row_name;
+use crate::decision::{ActionRuling, Ruling, Verdict};
+use crate::outcome::{JudgedAttempt, Outcome};
+
+/// A rule that spoke, with its sentence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleLine {
+    /// Its number: `E12`.
+    pub id: String,
+    /// Of what it spoke, where that is not plain: `Attempts 1, 2`.
+    pub about: Option<String>,
+    /// What it says.
+    pub sentence: String,
+}
+
+impl RuleLine {
+    fn new(id: impl Into<String>, about: Option<String>) -> Self {
+        let id = id.into();
+        let sentence = rule_sentence(&id).unwrap_or("A rule of another edition.").to_owned();
+        Self { id, about, sentence }
+    }
+}
+
+/// Rules that spoke of the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleGroup {
+    /// Of what.
+    pub title: String,
+    /// Each once.
+    pub rules: Vec<RuleLine>,
+}
+
+/// Every rule behind an operation's state, its attempts and the decision.
+pub fn rule_groups(outcome: &Outcome, ruling: &Ruling) -> Vec<RuleGroup> {
+    let state = vec![RuleLine::new(outcome.fold_rule.as_str(), None)];
+    let attempts: Vec<&JudgedAttempt> = outcome.attempts.iter().chain(&outcome.inherited).collect();
+    let mut verdicts = Gathered::default();
+    for attempt in attempts.iter().filter(|attempt| !attempt.is_running) {
+        verdicts.note(&attempt.judgement.rule, attempt.number.to_string());
+    }
+    let mut closers = Gathered::default();
+    for attempt in &attempts {
+        if let Some(closure) = &attempt.closed {
+            closers.note(&closure.rule, attempt.number.to_string());
+        }
+    }
+    let mut decision = vec![RuleLine::new(row_name(&ruling.row), None)];
+    let (mut forbidding, mut stricter) = (Gathered::default(), Gathered::default());
+    for action in ruling.actions.iter().filter(|action| action.verdict != Verdict::NotOffered) {
+        let label = action.action.label().to_lowercase();
+        action.forbidden_by.iter().for_each(|row| forbidding.note(&row_name(row), label.clone()));
+        action.overlays.iter().for_each(|overlay| stricter.note(overlay, label.clone()));
+    }
+    decision.extend(forbidding.lines("forbids "));
+    decision.extend(stricter.lines("on "));
+    [
+        ("The state", state),
+        ("What each answer proves", verdicts.lines("attempt ")),
+        ("Why attempts are closed", closers.lines("attempt ")),
+        ("What may be done", decision),
+    ]
+    .into_iter()
+    .filter(|(_, rules)| !rules.is_empty())
+    .map(|(title, rules)| RuleGroup { title: title.into(), rules })
+    .collect()
+}
+
+/// The rules behind one attempt's verdict, and what closed it.
+pub fn rules_of_attempt(attempt: &JudgedAttempt) -> Vec<RuleLine> {
+    let judged = (!attempt.is_running).then(|| RuleLine::new(attempt.judgement.rule.as_str(), None));
+    let closed = attempt.closed.as_ref().map(|closure| RuleLine::new(closure.rule.as_str(), Some("closes it".into())));
+    judged.into_iter().chain(closed).collect()
+}
+
+/// The rules behind the verdict on one action.
+pub fn rules_of_action(row: &str, one: &ActionRuling) -> Vec<RuleLine> {
+    let others = one.forbidden_by.iter().filter(|other| *other != row);
+    let others = others.map(|row| RuleLine::new(row_name(row), Some("forbids it".into())));
+    let overlays = one.overlays.iter().map(|overlay| RuleLine::new(overlay.as_str(), None));
+    [RuleLine::new(row_name(row), None)].into_iter().chain(others).chain(overlays).collect()
+}
+
+/// Rules with all of which they spoke, in the order in which they came.
+#[derive(Default)]
+struct Gathered(Vec<(String, Vec<String>)>);
+
+impl Gathered {
+    fn note(&mut self, id: &str, about: String) {
+        match self.0.iter_mut().find(|(known, _)| known == id) {
+            Some((_, all)) => all.push(about),
+            None => self.0.push((id.to_owned(), vec![about])),
+        }
+    }
+
+    fn lines(self, before: &str) -> Vec<RuleLine> {
+        let line = |(id, all): (String, Vec<String>)| RuleLine::new(id, Some(format!("{before}{}", all.join(", "))));
+        self.0.into_iter().map(line).collect()
+    }
+}
+
 /// What a rule says, by its number as pages print it: `E12`, `K1`, `F14`, `T15`, `row 21`, `O4`, `22a`.
 pub fn rule_sentence(id: &str) -> Option<&'static str> {
     let families = [VERDICTS, CLOSERS, FOLD, TRANSITIONS, ROWS, OVERLAYS];
@@ -229,7 +331,13 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::action::Action;
+    use crate::cases;
     use crate::decision;
+    use crate::evidence::Trust;
+    use crate::intake::Line;
+    use crate::name::SourceName;
+    use crate::stream::Stream;
 
     #[test]
     fn every_rule_has_one_sentence() {
@@ -242,6 +350,31 @@ mod tests {
             assert!(sentence.ends_with('.') && sentence.len() <= 120, "{id}: {sentence}");
         }
         assert_eq!(rule_sentence("E99"), None);
+    }
+
+    #[test]
+    fn the_rules_behind_an_operation_are_grouped_and_name_of_what_they_spoke() {
+        let source = SourceName::parse("feed").unwrap();
+        let mut stream = Stream::new(source.clone(), Trust::Verified);
+        for line in cases::R02.lines() {
+            stream.tell(&Line::parse(line.as_bytes(), &source).unwrap()).unwrap();
+        }
+        let id = stream.records().next().unwrap().head.id.clone();
+        stream.wait_until(stream.now().plus(std::time::Duration::from_hours(1))).unwrap();
+        let judged = stream.judge(&id).unwrap();
+        let groups = rule_groups(&judged.outcome, &judged.ruling);
+        let said: Vec<_> = groups
+            .iter()
+            .flat_map(|group| &group.rules)
+            .map(|rule| format!("{} {}", rule.id, rule.about.as_deref().unwrap_or_default()))
+            .collect();
+        assert_eq!(said[..4], ["F14 ", "E12 attempt 1", "E17 attempt 2", "row 21 "]);
+        assert!(said.contains(&"22a on mark failed, compensate".to_owned()), "{said:?}");
+        let compensate = judged.ruling.on(Action::Compensate).unwrap();
+        let ids: Vec<_> = rules_of_action("21", compensate).into_iter().map(|rule| rule.id).collect();
+        assert_eq!(ids, ["row 21", "22a", "O4"]);
+        let rules = rules_of_attempt(&judged.outcome.attempts[0]);
+        assert_eq!(rules.iter().map(|rule| rule.id.as_str()).collect::<Vec<_>>(), ["E12"]);
     }
 
     #[test]
