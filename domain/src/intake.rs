@@ -34,9 +34,26 @@ pub struct LineError {
 pub struct Line {
     /// Its `ts`.
     pub at: Timestamp,
+    /// Its `ev`: one of [`EVENTS`].
+    pub event: &'static str,
     /// What it says.
     pub says: Says,
 }
+
+/// The names of all events.
+pub const EVENTS: [&str; 11] = [
+    "operation.proposed",
+    "operation.authorized",
+    "claim.taken",
+    "claim.refused",
+    "attempt.started",
+    "attempt.ended",
+    "reconcile.ended",
+    "compensation.proposed",
+    "delivery.received",
+    "operator.action",
+    "layer.declared",
+];
 
 /// What a line says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,21 +132,15 @@ impl Line {
         let fields = Fields { bytes, members: &members };
         let at = fields.time("ts")?.ok_or_else(|| wrong("ts", "is missing"))?;
         let event = fields.text("ev")?.ok_or_else(|| wrong("ev", "is missing"))?;
+        let known = EVENTS.into_iter().find(|known| *known == event);
+        let event = known.ok_or_else(|| wrong("ev", format!("{event:?} is not an event of the vocabulary")))?;
         let says = match event {
             "delivery.received" => delivery(&fields, at, source)?,
             "operator.action" => acted(&fields, at)?,
             "layer.declared" => Says::LayerDeclared(declared(&fields, at)?),
-            "operation.proposed"
-            | "operation.authorized"
-            | "claim.taken"
-            | "claim.refused"
-            | "attempt.started"
-            | "attempt.ended"
-            | "reconcile.ended"
-            | "compensation.proposed" => operation(&fields, event, at, source)?,
-            other => return Err(wrong("ev", format!("{other:?} is not an event of the vocabulary"))),
+            _ => operation(&fields, event, at, source)?,
         };
-        Ok(Self { at, says })
+        Ok(Self { at, event, says })
     }
 }
 

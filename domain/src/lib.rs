@@ -27,6 +27,7 @@
 //! | **destination key** | the idempotency key that was sent to the destination |
 //! | **key window** | how long the destination key still protects a repeat |
 //! | **source, trust** | where facts come from, and how far they are believed |
+//! | **stream** | one source's lines, told one after the other to the rules without a store |
 //! | **action** | an operator's act, with its own key |
 //! | **decision, ruling** | the verdict on each action, and why |
 //! | **budget** | how many retries a destination bears: a *bucket* of tokens, or a *ratio* to first tries |
@@ -76,6 +77,7 @@ pub mod query;
 pub mod refusal;
 #[cfg(test)]
 pub(crate) mod rig;
+pub mod stream;
 pub mod time;
 pub mod tool;
 pub mod transition;

@@ -146,6 +146,28 @@ impl DestinationKey {
     }
 }
 
+impl ToolName {
+    /// What stands for the tool of an operation of which no tool is told.
+    pub fn unnamed() -> Self {
+        Self("unnamed".into())
+    }
+}
+
+impl OperationId {
+    /// The id of an operation that is kept nowhere: its source's name for it, or a hash where that is too long.
+    pub fn of_name(name: &SourceOperation) -> Self {
+        Self::parse(name.as_str()).unwrap_or_else(|_| Self(Hash::of(name.as_str().as_bytes()).to_string()))
+    }
+}
+
+impl OperationKey {
+    /// What stands for the key of an operation of which no key is told.
+    pub fn of_name(source: &SourceName, name: &SourceOperation) -> Self {
+        let made = format!("~{source}/{name}");
+        Self::parse(made.as_str()).unwrap_or_else(|_| Self(format!("~{}", Hash::of(made.as_bytes()))))
+    }
+}
+
 impl SourceName {
     /// What people do here, as a source.
     pub fn console() -> Self {

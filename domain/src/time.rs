@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Datelike, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 
 /// Microseconds since 1970-01-01T00:00:00Z.
@@ -22,10 +22,11 @@ impl Timestamp {
         self.0
     }
 
-    /// Reads RFC 3339 text such as `2026-10-05T09:00:00Z` or `…+02:00`.
+    /// Reads RFC 3339 text such as `2026-10-05T09:00:00Z` or `…+02:00`. RFC 3339 knows the years 0 to 9999; an offset
+    /// or a leap second that leads out of them leads to a time that could be printed and never read again.
     pub fn parse_rfc3339(text: &str) -> Option<Self> {
-        let parsed = DateTime::parse_from_rfc3339(text).ok()?;
-        Some(Self(parsed.timestamp_micros()))
+        let parsed = Self(DateTime::parse_from_rfc3339(text).ok()?.timestamp_micros());
+        (0..=9_999).contains(&parsed.to_utc().year()).then_some(parsed)
     }
 
     /// The point `span` later; saturates at the end of time.
@@ -76,6 +77,17 @@ mod tests {
         let at = Timestamp::parse_rfc3339("2026-10-05T11:00:00.5+02:00").unwrap();
         assert_eq!(at.to_string(), "2026-10-05T09:00:00.500Z");
         assert_eq!(Timestamp::parse_rfc3339("yesterday"), None);
+    }
+
+    #[test]
+    fn what_prints_as_no_rfc3339_time_is_not_read() {
+        for text in ["0000-01-01T00:00:00+00:01", "9999-12-31T23:59:00-00:01", "9999-12-31T23:59:60Z"] {
+            assert_eq!(Timestamp::parse_rfc3339(text), None, "{text}");
+        }
+        for text in ["0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "2016-12-31T23:59:60Z"] {
+            let at = Timestamp::parse_rfc3339(text).unwrap();
+            assert_eq!(Timestamp::parse_rfc3339(&at.to_string()), Some(at), "{text}");
+        }
     }
 
     #[test]

@@ -8,7 +8,10 @@ mod counts;
 mod debian;
 mod dev;
 mod digest;
+mod fuzz;
 mod layout;
+mod model;
+mod mutants;
 mod npm;
 mod policy;
 mod postgres;
@@ -69,6 +72,12 @@ enum Task {
         #[arg(long, default_value_t = 5000)]
         cases: u32,
     },
+    /// Feed mutated bytes to every parser of outside bytes: `fuzz [NAME]… [--executions N] [--seed S] [--replay FILE]`
+    Fuzz(fuzz::Options),
+    /// Change the rules in small ways and count how many the table tests notice
+    Mutants(mutants::Options),
+    /// Walk the large state space of the rules
+    Model,
     /// Build only the browser part, and print its sizes
     Wasm,
     /// Run a private PostgreSQL for tests started by hand
@@ -95,6 +104,9 @@ fn carry_out(task: &Task) -> Result<()> {
         Task::Ci { steps } => ci::ci(steps),
         Task::Bench { words } => bench::bench(words),
         Task::Soak { minutes, cases } => soak::soak(*minutes, *cases),
+        Task::Fuzz(options) => fuzz::fuzz(options),
+        Task::Mutants(options) => mutants::mutants(options),
+        Task::Model => model::model(),
         Task::Wasm => BrowserPart::ensure()?.check_limit(),
         Task::Postgres => postgres::keep_running(),
         Task::Setup => rings::set_up(),

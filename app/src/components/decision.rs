@@ -6,6 +6,7 @@ use tallystick_domain::view::decision::{ActionView, AwaitedView, DecisionView, F
 use tallystick_domain::view::encoded;
 
 use super::badge::{strength_badge, verdict_badge};
+use super::rules::rules_behind;
 use super::time::time;
 
 /// What is known, in a few sentences.
@@ -150,10 +151,7 @@ fn card(action: ActionView) -> AnyView {
             <p class="card__reason">{action.reason}</p>
             {obstacle}
             {until}
-            <details class="card__why">
-                <summary>"why"</summary>
-                <span>{action.grounds.join(" · ")}</span>
-            </details>
+            {rules_behind(action.rules, "why")}
         </li>
     }
     .into_any()

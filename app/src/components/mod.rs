@@ -8,6 +8,7 @@ pub mod icon;
 pub mod lanes;
 pub mod notice;
 pub mod rows;
+pub mod rules;
 pub mod tally;
 pub mod time;
 pub mod timeline;

@@ -7,6 +7,7 @@ use tallystick_domain::view::timeline::{Item, Repeat, Sign};
 
 use super::badge::{state_badge, strength_badge};
 use super::icon::icon;
+use super::rules::rules_behind;
 use super::tally::notch;
 use super::time::time;
 
@@ -51,6 +52,7 @@ fn item(item: Item) -> AnyView {
                     {strength}
                 </p>
                 {notes}
+                {rules_behind(item.rules, "Why: rules")}
                 {quote}
                 {changes}
                 {repeats}

@@ -14,6 +14,7 @@ use crate::api::operation::get_operation;
 use crate::components::badge::{state_badge, state_phrase, strength_badge};
 use crate::components::decision::{awaited, decision, known};
 use crate::components::lanes::lanes;
+use crate::components::rules::rules_in_groups;
 use crate::components::tally::{key_window, tally};
 use crate::components::time::{full_time, time};
 use crate::components::timeline::{journal, timeline};
@@ -89,6 +90,7 @@ pub fn content(mut view: OperationView, pairs: &Pairs) -> AnyView {
                     <h2 id="decision-title" class="box__title">"What may be done now"</h2>
                     {knowledge}
                     {decision(view.decision)}
+                    {rules_in_groups(view.rules)}
                 </section>
                 <div class="columns__side">
                     {effects(view.effects)}

@@ -8,6 +8,7 @@ use tallystick_domain::evidence::Strength;
 use tallystick_domain::operation::{Doubt, Mark, State};
 use tallystick_domain::view::decision::{ActionView, DecisionView, FactView};
 use tallystick_domain::view::list::RowView;
+use tallystick_domain::view::rules::RuleLine;
 use tallystick_domain::view::state::{TallyGroup, TallyView, WindowView, state_badge};
 use tallystick_domain::view::{ChipView, Moment};
 
@@ -71,6 +72,7 @@ fn action(label: &str, verdict: Verdict, obstacle: Option<&str>) -> ActionView {
         verdict,
         reason: "Nothing proves that it did not happen.".into(),
         grounds: vec!["row 19".into(), "overlay O4".into()],
+        rules: vec![RuleLine { id: "O4".into(), about: None, sentence: "It cannot be undone.".into() }],
         expires: None,
         is_recommended: false,
         href: obstacle.is_none().then(|| "/operations/0190/mark_failed".into()),
@@ -120,7 +122,7 @@ fn an_action_that_may_not_be_pressed_stays_with_its_reason_and_leads_nowhere() {
 #[test]
 fn an_action_that_may_be_pressed_leads_to_its_form_and_shows_verdict_and_grounds() {
     let page = html(|| decision(judged(vec![action("Mark failed", Verdict::Dual, None)], "why")));
-    for words in ["/operations/0190/mark_failed", "second person", "overlay O4"] {
+    for words in ["/operations/0190/mark_failed", "second person", "O4", "It cannot be undone."] {
         assert!(page.contains(words), "{words} is missing in {page}");
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::rules::{RuleLine, rules_of_action};
 use super::{Lens, Moment};
 use crate::action::Action;
 use crate::decision::{ActionRuling, Ruling, Verdict};
@@ -55,6 +56,8 @@ pub struct ActionView {
     pub reason: String,
     /// Rows and overlays behind it: `row 15`, `overlay O4`.
     pub grounds: Vec<String>,
+    /// The same with their sentences.
+    pub rules: Vec<RuleLine>,
     /// When the verdict changes by time alone.
     pub expires: Option<Moment>,
     /// Whether to do this first.
@@ -122,6 +125,7 @@ fn action_view(id: &OperationId, one: &ActionRuling, ruling: &Ruling, reader: &A
         verdict: one.verdict,
         reason: one.reason.clone(),
         grounds,
+        rules: rules_of_action(&ruling.row, one),
         expires: one.expires_at.map(|at| lens.moment(at)),
         is_recommended: one.action == ruling.recommended,
         href: obstacle.is_none().then(|| format!("/operations/{id}/{}", one.action.name())),

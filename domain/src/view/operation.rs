@@ -6,6 +6,7 @@ use super::arguments::{ArgumentsView, arguments_view};
 use super::decision::DecisionView;
 use super::lanes::LanesView;
 use super::list::RowView;
+use super::rules::RuleGroup;
 use super::state::StateBadge;
 use super::timeline::Item;
 use super::{Lens, Moment};
@@ -27,6 +28,8 @@ pub struct OperationView {
     pub class: String,
     /// The step of the fold that named the state.
     pub fold_rule: String,
+    /// Every rule behind state, attempts and decision.
+    pub rules: Vec<RuleGroup>,
     /// The three counts.
     pub counts: Counts,
     /// Effects with their receipts.

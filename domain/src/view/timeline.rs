@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::acts::guarded_item;
 use super::arguments::change_lines;
 use super::lanes::mark_of;
+use super::rules::{RuleLine, rules_of_attempt};
 use super::{ChangeLine, Lens, Moment};
 use crate::attempt::ReportedOutcome;
 use crate::evidence::{Claim, Evidence, LinkedBy, Strength, Trust};
@@ -51,6 +52,8 @@ pub struct Item {
     pub text: String,
     /// Rule, layer, worker, key and the like, as short notes.
     pub notes: Vec<String>,
+    /// The rules behind it, for an attempt.
+    pub rules: Vec<RuleLine>,
     /// How strong it is, where that is known.
     pub strength: Option<Strength>,
     /// A person's words.
@@ -86,6 +89,7 @@ impl Item {
             title: title.into(),
             text: String::new(),
             notes: Vec::new(),
+            rules: Vec::new(),
             strength: None,
             quote: None,
             changes: Vec::new(),
@@ -192,6 +196,7 @@ fn attempt_item(attempt: &JudgedAttempt, is_inherited: bool, lens: &Lens<'_>) ->
     let title = format!("{prefix} {} · {}", attempt.number, mark_title(mark));
     let mut item = Item::new(lens, at, Sign::Attempt(mark), title).saying(text).noting(notes);
     item.strength = Some(attempt.judgement.strength);
+    item.rules = rules_of_attempt(attempt);
     Dated { at, signature: Some(signature), item }
 }
 

@@ -104,7 +104,7 @@ impl<'b, 't> Batch<'b, 't> {
         let unknown: Vec<&SourceOperation> = order.iter().filter(|name| !self.names.contains_key(*name)).collect();
         let mut keys = HashMap::with_capacity(unknown.len());
         for name in &unknown {
-            keys.insert(*name, self.key_of(name, &learnt[*name])?);
+            keys.insert(*name, self.key_of(name, &learnt[*name]));
         }
         let texts: Vec<&str> = keys.values().map(|(key, _)| key.as_str()).collect();
         let by_key = self.desk.tx.operation_ids_by_key(&texts).await?;
@@ -136,14 +136,11 @@ impl<'b, 't> Batch<'b, 't> {
     }
 
     /// The key that the name's lines give, or one made of the names where none is given.
-    fn key_of(&self, name: &SourceOperation, learnt: &Learnt) -> Result<(OperationKey, bool), LedgerError> {
-        if let Some(key) = &learnt.key {
-            return Ok((key.clone(), true));
+    fn key_of(&self, name: &SourceOperation, learnt: &Learnt) -> (OperationKey, bool) {
+        match &learnt.key {
+            Some(key) => (key.clone(), true),
+            None => (OperationKey::of_name(self.source, name), false),
         }
-        let made = format!("~{}/{name}", self.source);
-        let key = OperationKey::parse(made.clone())
-            .or_else(|_| OperationKey::parse(format!("~{}", Hash::of(made.as_bytes()))));
-        Ok((key.map_err(|error| corrupt(&error))?, false))
     }
 
     fn head(&self, id: OperationId, (key, key_given): &(OperationKey, bool), learnt: &Learnt) -> Head {

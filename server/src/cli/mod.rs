@@ -1,6 +1,7 @@
 //! The commands. Each is one file; each says in one sentence what was not done when it fails, and exits with 1.
 
 mod demo;
+mod explain;
 mod export;
 mod import;
 mod migrate;
@@ -45,6 +46,8 @@ enum Command {
     Import(import::Import),
     /// Write every operation as NDJSON
     Export(export::Export),
+    /// Print what the rules say after each line of a file, without a database or a server
+    Explain(explain::Explain),
     /// Rebuild the projection from the journal and compare
     Verify,
     /// Bring the record's schema up to date
@@ -129,6 +132,10 @@ pub enum CliError {
 impl Cli {
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode, CliError> {
+        if let Command::Explain(command) = &self.command {
+            // It has no settings and keeps nothing.
+            return explain::run(command);
+        }
         let serve = match &self.command {
             Command::Serve(serve) => serve.args.clone(),
             Command::Demo(demo) => demo.args.clone(),
@@ -141,6 +148,7 @@ impl Cli {
             Command::Demo(_) => demo::run(&config).await,
             Command::Import(command) => import::run(&config, &command).await,
             Command::Export(command) => export::run(&config, &command).await,
+            Command::Explain(command) => explain::run(&command),
             Command::Verify => verify::run(&config).await,
             Command::Migrate => migrate::run(&config).await,
             Command::User(command) => user::run(&config, command).await,

@@ -58,6 +58,20 @@ fn read_tool(text: &[u8]) -> Result<tallystick_domain::tool::Tool, String> {
     Ok(declaration.named(name))
 }
 
+/// Several tools: a JSON array of declarations, or one declaration a line.
+pub(super) fn read_tools(text: &[u8]) -> Result<Vec<tallystick_domain::tool::Tool>, String> {
+    if text.trim_ascii_start().first() == Some(&b'[') {
+        let Json::Array(all) = Json::parse(text).map_err(|error| error.to_string())? else { return Ok(Vec::new()) };
+        return all
+            .iter()
+            .zip(1..)
+            .map(|(tool, number)| read_tool(tool.pretty().as_bytes()).map_err(|what| format!("tool {number}: {what}")))
+            .collect();
+    }
+    let lines = text.split(|byte| *byte == b'\n').zip(1..).filter(|(line, _)| !line.trim_ascii().is_empty());
+    lines.map(|(line, number)| read_tool(line).map_err(|what| format!("line {number}: {what}"))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,5 +81,17 @@ mod tests {
         let error = read_tool(br#"{"name":"pay","class":"irreversible","hots":"x"}"#).unwrap_err();
         assert!(error.contains("hots"), "{error}");
         assert_eq!(read_tool(br#"{"name":"pay","class":"irreversible"}"#).unwrap().name.as_str(), "pay");
+    }
+
+    #[test]
+    fn tools_are_read_from_an_array_and_from_lines() {
+        let (one, two) = (r#"{"name":"pay","class":"irreversible"}"#, r#"{"name":"read","class":"read"}"#);
+        for text in [format!("[{one},\n {two}]"), format!("{one}\n\n{two}\n")] {
+            let names: Vec<_> = read_tools(text.as_bytes()).unwrap().into_iter().map(|tool| tool.name).collect();
+            assert_eq!(names.iter().map(|name| name.as_str()).collect::<Vec<_>>(), ["pay", "read"]);
+        }
+        let error = read_tools(format!("{one}\n{{\"name\":\"x\"}}").as_bytes()).unwrap_err();
+        assert!(error.starts_with("line 2: ") && error.contains("class"), "{error}");
+        assert!(read_tools(b"[{\"class\":\"read\"}]").unwrap_err().starts_with("tool 1: "));
     }
 }

@@ -282,3 +282,49 @@ fn an_unknown_setting_stops_the_start() {
         errors(&output)
     );
 }
+
+const TIMED_OUT: &str = concat!(
+    r#"{"ts":"2026-10-05T09:00:00Z","ev":"operation.proposed","op":"a","key":"k","tool":"pay","dest":"psp"}"#,
+    "\nnonsense\n",
+    r#"{"ts":"2026-10-05T09:00:02Z","ev":"attempt.started","op":"a","n":1,"owner":"tool","dest_key":"k"}"#,
+    "\n",
+);
+
+#[test]
+fn a_file_is_explained_without_a_record_and_bad_lines_show_in_the_status() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("events.ndjson"), TIMED_OUT).unwrap();
+    let output = run(folder.path(), &["explain", "events.ndjson"]);
+    let text = printed(&output);
+    assert_eq!(output.status.code(), Some(1), "{}", errors(&output));
+    assert!(text.contains("line 2 · not taken"), "{text}");
+    assert!(text.contains("executing [F15]") && !text.contains('\x1b'), "{text}");
+    assert!(text.contains("As of 2026-10-05T09:00:02Z: the time of the last line"), "{text}");
+    let later = run(folder.path(), &["explain", "events.ndjson", "--as-of", "2026-10-05T10:00:00Z"]);
+    assert!(printed(&later).contains("uncertain(lost) [F14]"), "{}", printed(&later));
+    assert!(!folder.path().join("tally.db").exists(), "nothing is recorded");
+    let missing = run(folder.path(), &["explain", "no-such-file"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(errors(&missing).contains("no-such-file"), "{}", errors(&missing));
+    assert_eq!(run(folder.path(), &["explain", "events.ndjson", "--as-of", "noon"]).status.code(), Some(2));
+}
+
+#[test]
+fn standard_input_is_explained_as_documents_with_declared_tools() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("tools.json"), r#"[{"name":"pay","class":"reversible"}]"#).unwrap();
+    let mut child = command(folder.path())
+        .args(["explain", "-", "--json", "--tools", "tools.json", "--as-of", "2026-10-05T10:00:00Z"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(TIMED_OUT.replace("nonsense\n", "").as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let documents: Vec<Value> = printed(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(documents.len(), 3);
+    assert_eq!(documents[1]["operations"][0]["fold_rule"], "F15");
+    assert_eq!(documents[2]["operations"][0]["decision"]["row"], "20");
+    assert_eq!(documents[2]["as_of"], "2026-10-05T10:00:00Z");
+}

@@ -8,8 +8,9 @@ use serde_json::Value;
 use super::{conclude, tree};
 
 /// Who may depend on which of our own crates. What is not listed points backwards.
-const ARROWS: [(&str, &[&str]); 6] = [
+const ARROWS: [(&str, &[&str]); 7] = [
     ("tallystick-domain", &[]),
+    ("tallystick-fuzz", &["tallystick-domain"]),
     ("tallystick-ledger", &["tallystick-domain"]),
     ("tallystick-app", &["tallystick-domain", "tallystick-ledger"]),
     ("tallystick-browser", &["tallystick-app"]),

@@ -18,6 +18,7 @@ use tallystick_domain::view::operation::{
     EntryView, OperationView, RelativeView, ToolView, class_words, counts, effect_views, entry_view, first_arguments,
     key_protection, promises, tool_view,
 };
+use tallystick_domain::view::rules::rule_groups;
 use tallystick_domain::view::state::state_badge;
 use tallystick_domain::view::timeline::timeline;
 use tallystick_domain::view::workspace::{FrameView, PersonView, SettingsView, SourceView, initials, permission_views};
@@ -133,6 +134,7 @@ impl Reader {
             version: record.version.to_string(),
             class: class_words(row.class).into(),
             fold_rule: outcome.fold_rule.clone(),
+            rules: rule_groups(outcome, &examined.ruling),
             counts: counts(row, outcome),
             effects: effect_views(outcome, &lens),
             findings: outcome.findings.iter().map(Into::into).collect(),

@@ -1,7 +1,10 @@
 //! One operation as a document: identity, what is known, what may be done, and how it came to be.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use tallystick_domain::operation::{Fact, FieldChange, Proposal};
+use tallystick_domain::view::rules::rule_groups;
 use tallystick_ledger::operations::{Entry, Examined, Relative};
 use utoipa::ToSchema;
 
@@ -15,6 +18,10 @@ pub struct OperationDocument {
     pub summary: OperationSummary,
     /// Three numbers that are never mixed.
     pub counts: Counts,
+    /// The step of the fold that named the state: `F14`.
+    pub fold_rule: String,
+    /// Every rule behind state, attempts and decision, each with its sentence.
+    pub rules: BTreeMap<String, String>,
     /// Its own attempts.
     pub attempts: Vec<AttemptDocument>,
     /// Open attempts that it inherited by adopting.
@@ -132,8 +139,12 @@ impl OperationDocument {
             attempts: summary.attempt_count,
             effects: summary.effect_count,
         };
+        let groups = rule_groups(&outcome, &examined.ruling);
+        let rules = groups.into_iter().flat_map(|group| group.rules).map(|rule| (rule.id, rule.sentence)).collect();
         Some(Self {
             counts,
+            fold_rule: outcome.fold_rule.clone(),
+            rules,
             summary,
             attempts: outcome.attempts.iter().map(Into::into).collect(),
             inherited_attempts: outcome.inherited.iter().map(Into::into).collect(),
