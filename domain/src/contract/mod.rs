@@ -1,26 +1,89 @@
 //! What a destination promises about keys, look-ups and receipts (semantics 2.2).
 //!
-//! Every field is optional: `None` means unknown, and unknown always takes the unsafe value.
+//! Every field is optional: `None` means unknown, and unknown always takes the unsafe value. The numbers of
+//! semantics 4.9 are the exception: where they are silent, the one table in [`defaults`] speaks.
+
+pub mod defaults;
+mod provenance;
+mod strictest;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use defaults::DEFAULTS;
+pub use provenance::{Acceptance, ByField, KEY_STANDS_ON, Provenance, UnknownField, Verified};
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::{End, GrpcStatus};
+use crate::budget::BudgetKind;
+use crate::operation::named;
 
-macro_rules! named {
-    ($(#[$doc:meta])* $enum:ident { $($(#[$vdoc:meta])* $variant:ident = $name:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-        pub enum $enum { $($(#[$vdoc])* #[serde(rename = $name)] $variant,)* }
+named! {
+    /// How the key is written where it travels.
+    KeyQuoting {
+        /// As a structured-field string, in double quotes.
+        StructuredString = "sf_string",
+        /// As it is.
+        Bare = "bare",
+    }
+}
 
-        impl $enum {
-            /// Its name in bodies and the record.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
-            }
-        }
-    };
+named! {
+    /// Which characters a key may have. Each takes less than the one before.
+    KeyCharset {
+        /// Visible ASCII.
+        Ascii = "ascii",
+        /// Letters, digits, `_`, `:` and `-`.
+        Token = "A-Za-z0-9_:-",
+        /// A UUID.
+        Uuid = "uuid",
+        /// A UUID other than the one of zeros only.
+        UuidNotZero = "uuid_not_zero",
+        /// A random UUID (version 4).
+        Uuid4 = "uuid4",
+    }
+}
+
+named! {
+    /// When the retention of a key begins. We count from our own first send, which is never later than either.
+    RetentionStarts {
+        /// When the destination first sees the key.
+        FirstSeen = "first_seen",
+        /// When the first request under it is completed.
+        FirstCompleted = "first_completed",
+    }
+}
+
+named! {
+    /// What a key space is divided by: a key means nothing across one of these.
+    ScopePart {
+        /// The account.
+        Account = "account",
+        /// The region.
+        Region = "region",
+        /// The zone.
+        Zone = "zone",
+        /// The endpoint.
+        Endpoint = "endpoint",
+        /// The credential's identity.
+        Credential = "credential",
+    }
+}
+
+named! {
+    /// Which layer alone may retry (semantics 4.5).
+    RetryOwner {
+        /// Establishing the connection.
+        Transport = "transport",
+        /// The adapter to the destination.
+        Adapter = "adapter",
+        /// The workflow, across restarts.
+        Workflow = "workflow",
+        /// The agent, after a failure of meaning.
+        Agent = "agent",
+    }
 }
 
 named! {
@@ -118,7 +181,7 @@ pub struct LookUp {
 }
 
 /// A cancel that names the key instead of the object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CancelByKey {
     /// It answers success when there is nothing to cancel.
@@ -138,6 +201,75 @@ pub struct Compensation {
     /// How long after the effect it may be used, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_s: Option<u64>,
+    /// Whether it can undo a part of the effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial: Option<bool>,
+    /// Whether it may arrive before the effect and still hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commutative: Option<bool>,
+}
+
+/// What the retention of a key depends on beside its length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetentionRule {
+    /// Nothing.
+    Constant,
+    /// It ends early when the object ends, which may have happened already.
+    MinWithResourceLifetime {
+        /// How long the key outlives the object, in seconds.
+        after_end_s: u64,
+    },
+}
+
+/// What makes an answer a receipt (E15, E16).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SuccessReceipt {
+    /// Where the object's id stands in the answer, as a JSON pointer.
+    pub pointer: String,
+    /// What it looks like; `*` stands for any characters: `pi_*`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+    /// Values that the answer must repeat.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub must_echo: Vec<Echo>,
+}
+
+/// A value that the answer must repeat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Echo {
+    /// Where it stands in the answer, as a JSON pointer.
+    pub answer: String,
+    /// Where it stands in the arguments, as a JSON pointer.
+    pub argument: String,
+}
+
+/// Which names at the destination are one effect: a payment intent and its charge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EffectIdentity {
+    /// The kind of object that a receipt names.
+    pub object: String,
+    /// Other kinds of object that are the same effect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
+}
+
+/// What the destination does with a request that it accepts and decides later (202, a task).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AsyncAccept {
+    /// Where the handle to ask again with stands: a header name, or a JSON pointer into the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub poll: Option<String>,
+    /// Whether a repeat under the same key returns the same handle.
+    #[serde(default)]
+    pub same_handle: bool,
+    /// How long it may take to decide, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_s: Option<u64>,
 }
 
 /// An answer that has a declared meaning. All given parts must match.
@@ -188,23 +320,47 @@ macro_rules! contract {
         }
 
         impl Contract {
-            /// The names of all promises.
+            /// The names of all fields.
             pub const FIELDS: &'static [&'static str] = &[$(stringify!($field),)*];
 
-            /// Every promise of `self`, and those of `other` where `self` is silent.
-            #[must_use]
-            pub fn or(self, other: &Self) -> Self {
+            fn filled_from(self, other: &Self) -> Self {
                 Self { $($field: self.$field.or_else(|| other.$field.clone()),)* }
+            }
+
+            /// What both say alike; unknown where they differ.
+            fn agreed(&self, other: &Self) -> Self {
+                Self { $($field: if self.$field == other.$field { self.$field.clone() } else { None },)* }
+            }
+
+            /// Whether this field is declared.
+            pub fn tells(&self, field: &str) -> bool {
+                match field {
+                    $(stringify!($field) => self.$field.is_some(),)*
+                    _ => false,
+                }
             }
         }
     };
 }
 
 contract! {
-    /// Where the key travels: a header name or a body path.
+    /// Where the key travels: a header name, or a body path as a JSON pointer (`/idempotency_key`), or a
+    /// query parameter (`?requestId`), or a directive (`@idempotent(key:)`).
     key_location: String,
-    /// How long a key is kept, in seconds. Unknown: the key protects nothing.
+    /// How the key is written there.
+    key_quoting: KeyQuoting,
+    /// The most bytes a key may have.
+    key_max_len: u32,
+    /// Which characters a key may have.
+    key_charset: KeyCharset,
+    /// How long a key is kept at least, in seconds. Unknown: the key protects nothing.
     key_retention_s: u64,
+    /// When its retention begins.
+    retention_starts: RetentionStarts,
+    /// What its retention depends on. Unknown: nothing.
+    retention_rule: RetentionRule,
+    /// What the key space is divided by. Unknown: everything.
+    scope: Vec<ScopePart>,
     /// Same key, other parameters.
     on_mismatch: OnMismatch,
     /// Same key while the first runs.
@@ -221,8 +377,16 @@ contract! {
     conflict_signals: Vec<Signal>,
     /// 409 answers that mean "the precondition was false" (E29).
     precondition_signals: Vec<Signal>,
+    /// What makes an answer a receipt. Unknown: nothing does by itself.
+    success_receipt: SuccessReceipt,
+    /// Which names at the destination are one effect. Unknown: every name is an effect of its own.
+    effect_identity: EffectIdentity,
+    /// What happens to a request that is decided later.
+    async_accept: AsyncAccept,
     /// How the truth is looked up. Unknown: not at all.
     lookup: LookUp,
+    /// How long after a write an eventual look-up sees it, in seconds.
+    lookup_sees_after_s: u64,
     /// How a key is cancelled.
     cancel_by_key: CancelByKey,
     /// How an effect is undone.
@@ -233,6 +397,31 @@ contract! {
     client_deadline_s: u64,
     /// How long after a statement of failure evidence is still awaited, in seconds.
     watch_s: u64,
+    /// How long a claim is held, in seconds.
+    lease_s: u64,
+    /// How long an approval lives, in seconds.
+    approval_life_s: u64,
+    /// How many attempts one automatic episode may make.
+    attempts_per_episode: u32,
+    /// How many attempts an operation may have at all; nobody can grant more.
+    attempts_cap: u32,
+    /// How long an operation may take, in seconds.
+    operation_deadline_s: u64,
+    /// The margin on key age, in seconds.
+    key_age_margin_s: u64,
+    /// How many look-ups follow an uncertain outcome.
+    lookup_count: u32,
+    /// Over how long they are spread, in seconds.
+    lookup_span_s: u64,
+    /// The longest `Retry-After` that is waited for without a person, in seconds.
+    retry_after_cap_s: u64,
+    /// How long after the last dispatch absence begins to mean something, in seconds; it can only lengthen
+    /// what client deadline and D say.
+    settle_s: u64,
+    /// Which layer alone may retry.
+    retry_owner: RetryOwner,
+    /// What retries are paid from.
+    budget_kind: BudgetKind,
     /// Whether a proxy stands between.
     intermediaries: bool,
     /// Whether the sending layer retries by itself.
@@ -247,12 +436,14 @@ contract! {
     intent_fields: Vec<String>,
     /// Argument fields that are never shown.
     secret_fields: Vec<String>,
-    /// How well all this is known.
+    /// How well all this is known, where `provenance` does not say otherwise of a field.
     verification: Verification,
     /// Where it is written.
     source_url: String,
     /// When it was last checked, as a date.
     checked_at: String,
+    /// Where single fields are known from, and how well.
+    provenance: ByField,
     /// Answers that mean "declined as a matter of business", beside 402 (E24).
     decline_signals: Vec<Signal>,
     /// Answers that mean "a limiter refused it", beside 429 (E32).
@@ -267,35 +458,37 @@ contract! {
     partial_success: bool,
 }
 
-/// The margin on key age (semantics 4.9).
-pub const KEY_AGE_MARGIN: Duration = Duration::from_mins(5);
-
 impl Contract {
-    /// D, by default 120 s (semantics 4.9).
-    pub fn arrival_delay(&self) -> Duration {
-        Duration::from_secs(self.max_arrival_delay_s.unwrap_or(120))
+    /// The fields that are not promises but speak about them.
+    const ABOUT: [&'static str; 4] = ["verification", "source_url", "checked_at", "provenance"];
+
+    /// The names of all promises: every field but those that speak about the others.
+    pub fn promises() -> impl Iterator<Item = &'static str> {
+        Self::FIELDS.iter().copied().filter(|field| !Self::ABOUT.contains(field))
     }
 
-    /// The client deadline, by default 30 s (semantics 4.9).
-    pub fn client_deadline(&self) -> Duration {
-        Duration::from_secs(self.client_deadline_s.unwrap_or(30))
-    }
-
-    /// The watch period, by default 24 h (semantics 4.9).
-    pub fn watch(&self) -> Duration {
-        Duration::from_secs(self.watch_s.unwrap_or(86_400))
-    }
-
-    /// Client deadline + D: how long after the last dispatch absence begins to mean something (semantics 4.9).
-    pub fn settle(&self) -> Duration {
-        self.client_deadline() + self.arrival_delay()
+    /// Every promise of `self`, and those of `other` where `self` is silent. Each keeps its own provenance:
+    /// what one side tested does not vouch for what the other claims.
+    #[must_use]
+    pub fn or(self, other: &Self) -> Self {
+        let provenance = self.provenance_with(other);
+        Self { provenance, ..self.filled_from(other) }
     }
 
     /// How long after the first send a key is certain to protect: retention − D − margin; `None` when
-    /// the retention is unknown (semantics 4.4.1).
+    /// the retention is unknown (semantics 4.4.1). Zero: it never protects.
     pub fn key_window(&self) -> Option<Duration> {
-        let retention = Duration::from_secs(self.key_retention_s?);
-        Some(retention.saturating_sub(self.arrival_delay()).saturating_sub(KEY_AGE_MARGIN))
+        let kept = match self.retention_rule {
+            None | Some(RetentionRule::Constant) => self.key_retention_s?,
+            // The object may have ended as soon as it was made.
+            Some(RetentionRule::MinWithResourceLifetime { after_end_s }) => self.key_retention_s?.min(after_end_s),
+        };
+        Some(Duration::from_secs(kept).saturating_sub(self.arrival_delay()).saturating_sub(self.key_age_margin()))
+    }
+
+    /// What the key space is divided by; everything, where nobody says.
+    pub fn key_scope(&self) -> &[ScopePart] {
+        self.scope.as_deref().unwrap_or(ScopePart::ALL)
     }
 
     /// Whether a proxy must be assumed (unknown is unsafe).
