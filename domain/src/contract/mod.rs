@@ -4,12 +4,15 @@
 //! semantics 4.9 are the exception: where they are silent, the one table in [`defaults`] speaks.
 
 pub mod defaults;
+mod key_shape;
+pub mod library;
 mod provenance;
 mod strictest;
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub use defaults::DEFAULTS;
+pub use key_shape::{UnfitKey, as_read};
 pub use provenance::{Acceptance, ByField, KEY_STANDS_ON, Provenance, UnknownField, Verified};
 
 use std::time::Duration;
