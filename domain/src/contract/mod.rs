@@ -6,6 +6,7 @@
 pub mod defaults;
 mod key_shape;
 pub mod library;
+pub mod mcp;
 mod provenance;
 mod strictest;
 #[cfg(test)]
