@@ -275,11 +275,13 @@ fn proposed(fields: &Fields<'_>) -> Result<Proposed, LineError> {
     })
 }
 
-/// Reads the declared fields of a stream's contract; fields that we do not know are left out.
+/// Reads the declared fields of a stream's contract; fields that we do not know are left out. So is what a
+/// stream says of single fields: that one of them is accepted as it stands is an administrator's to say.
 fn declared_contract(raw: &[u8]) -> Result<Contract, LineError> {
     let problem = |error: serde_json::Error| wrong("dest_contract", error.to_string());
     let all: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(raw).map_err(problem)?;
-    let known = all.into_iter().filter(|(name, _)| Contract::FIELDS.contains(&name.as_str())).collect();
+    let is_known = |name: &str| Contract::FIELDS.contains(&name) && name != "provenance";
+    let known = all.into_iter().filter(|(name, _)| is_known(name)).collect();
     serde_json::from_value(serde_json::Value::Object(known)).map_err(problem)
 }
 
@@ -548,6 +550,17 @@ mod tests {
         };
         let (raw, _) = proposed.arguments.unwrap();
         assert_eq!(raw, br#"{"id": 1970670598291982290 }"#);
+    }
+
+    #[test]
+    fn a_stream_cannot_say_that_an_administrator_accepted_a_field() {
+        let line = r#"{"ts":"2026-10-05T09:00:00Z","ev":"operation.proposed","op":"a","dest_contract":{"stores":"2xx_only",
+            "provenance":{"stores":{"verification":"claimed","accepted":{"by":"admin","at":0,"reason":"so"}}},"new":1}}"#;
+        let Says::Operation { about: About::Proposed(proposed), .. } = parse(line).unwrap().says else {
+            panic!("not a proposal");
+        };
+        let expected = Contract { stores: Some(crate::contract::Stores::SuccessesOnly), ..Contract::default() };
+        assert_eq!(proposed.contract, Some(expected));
     }
 
     #[test]

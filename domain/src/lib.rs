@@ -21,6 +21,7 @@
 //! | **outcome, fold** | what all attempts and evidence together say; never depends on the order of arrival |
 //! | **uncertain** | a state: an attempt is open. Neither success nor failure, nor an error |
 //! | **contract** | what a tool's destination promises about keys, look-ups and receipts |
+//! | **provenance** | where one promise of a contract is known from, and how well: claimed, tested on a stand-in, tested live, or *accepted* as it stands |
 //! | **signal** | an answer whose meaning the contract declares |
 //! | **tool** | a named kind of action with a side-effect class and a contract |
 //! | **destination** | the system that a tool acts on, named in configuration |

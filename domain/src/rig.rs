@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::action::{Act, ActionInput};
 use crate::attempt::{AttemptRef, End, Report, ReportKind, ReportedOutcome};
 use crate::contract::{
-    CancelByKey, Compensation, Consistency, Contract, LookUp, LookUpBy, OnInFlight, OnMismatch, Stores, Verification,
+    CancelByKey, Compensation, Consistency, Contract, LookUp, LookUpBy, OnInFlight, OnMismatch, Signal, Stores,
+    Verification,
 };
 use crate::decision::{self, Ruling, Verdict};
 use crate::evidence::{Claim, Evidence, LinkedBy, Trust};
@@ -53,6 +54,7 @@ pub(crate) fn keyed() -> Contract {
         key_retention_s: Some(86_400),
         on_mismatch: Some(OnMismatch::Error),
         on_in_flight: Some(OnInFlight::Codes),
+        in_flight_signals: Some(vec![Signal { error: Some("key_in_use".into()), ..Signal::default() }]),
         stores: Some(Stores::AnyOnceStarted),
         verification: Some(Verification::TestedLive),
         max_arrival_delay_s: Some(120),
@@ -70,7 +72,7 @@ pub(crate) fn cancel(noop_on_absent: bool, commutative: bool) -> Option<CancelBy
 }
 
 pub(crate) fn undo_by(tool: &str) -> Option<Compensation> {
-    Some(Compensation { tool: tool.into(), window_s: None })
+    Some(Compensation { tool: tool.into(), window_s: None, partial: None, commutative: None })
 }
 
 pub(crate) fn ended(outcome: ReportedOutcome, http: Option<u16>) -> End {

@@ -147,7 +147,7 @@ impl Stream {
                 }
                 ids
             }
-            Says::Delivery { .. } | Says::LayerDeclared => Vec::new(),
+            Says::Delivery { .. } | Says::LayerDeclared(_) => Vec::new(),
         };
         for id in &named {
             self.link_deliveries(id, &mut touched)?;

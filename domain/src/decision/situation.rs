@@ -151,7 +151,7 @@ impl Situation {
             watch_over: outcome.watch_until.map_or(age >= contract.watch(), |until| now >= until),
             is_fresh: age < contract.settle(),
             acceptance_over: record.deadline().map_or(age >= contract.watch(), |deadline| now >= deadline),
-            same_handle: false,
+            same_handle: contract.async_accept.as_ref().is_some_and(|accepted| accepted.same_handle),
             sole_writer: contract.sole_writer == Some(true),
             cancel_by_key: contract.cancel_by_key,
             compensation_declared: contract.compensation.is_some(),

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::backoff::{LastAttempt, Queued, Wait, full_jitter, next_send};
-use crate::budget::RetryNumbers;
+use crate::budget::BackoffNumbers;
+use crate::contract::Contract;
 use crate::fingerprint::Hash;
 use crate::outcome::JudgedAttempt;
 use crate::time::Timestamp;
@@ -21,8 +22,9 @@ pub struct Due {
 
 /// When the send after this one is due. The jitter is drawn from the attempt's own name, so that every process and
 /// every replay finds the same time.
-pub(super) fn due_after(last: &JudgedAttempt, deadline: Timestamp) -> Due {
-    let numbers = RetryNumbers::default().backoff;
+pub(super) fn due_after(last: &JudgedAttempt, contract: &Contract, deadline: Timestamp) -> Due {
+    let cap_s = u32::try_from(contract.retry_after_cap().as_secs()).unwrap_or(u32::MAX);
+    let numbers = BackoffNumbers { retry_after_cap_s: cap_s, ..BackoffNumbers::default() };
     let ended_at = last.ended_at.unwrap_or(last.runs_until);
     let random = random_of(last);
     let judged = LastAttempt { verdict: last.judgement.verdict, number: last.number, retry_after: last.retry_after };

@@ -24,6 +24,30 @@ pub fn contract_in_force(record: &Record, tool: &Tool) -> Contract {
     streams.fold(tool.contract.clone(), Contract::or)
 }
 
+/// T35, 3.7.6: what a key promises by the strictest declaration since the first send. What an earlier one was silent
+/// about was not known then, and is no promise; look-ups and signals follow the declaration of today.
+fn promises_since_first_send(today: Contract, earlier: &[Contract]) -> Contract {
+    if earlier.is_empty() {
+        return today;
+    }
+    let earlier: Vec<Contract> = earlier.iter().map(|version| version.clone().or(&today)).collect();
+    let strictest = Contract::strictest(std::iter::once(&today).chain(&earlier));
+    Contract {
+        key_location: strictest.key_location,
+        key_quoting: strictest.key_quoting,
+        key_retention_s: strictest.key_retention_s,
+        retention_starts: strictest.retention_starts,
+        retention_rule: strictest.retention_rule,
+        scope: strictest.scope,
+        on_mismatch: strictest.on_mismatch,
+        on_in_flight: strictest.on_in_flight,
+        stores: strictest.stores,
+        max_arrival_delay_s: strictest.max_arrival_delay_s,
+        key_age_margin_s: strictest.key_age_margin_s,
+        ..today
+    }
+}
+
 impl Record {
     /// The key that a send of this guarded operation carries: derived; an adopting one keeps the original (4.1).
     pub fn destination_key(&self, relatives: &[Self]) -> Option<DestinationKey> {
@@ -64,7 +88,7 @@ pub(super) struct Fold<'a> {
 
 impl<'a> Fold<'a> {
     pub(super) fn new(record: &'a Record, around: &'a Surroundings, now: Timestamp) -> Self {
-        let contract = contract_in_force(record, &around.tool);
+        let contract = promises_since_first_send(contract_in_force(record, &around.tool), &around.earlier_contracts);
         let class = around.tool.class;
         let mut fold = Self {
             record,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::contract::{Contract, OnMismatch, Stores};
+use crate::contract::{Contract, OnInFlight, OnMismatch, Stores};
 use crate::evidence::Trust;
 use crate::fingerprint::Hash;
 use crate::lease::Scope;
@@ -52,8 +52,12 @@ pub fn key_protects(of: KeyUse<'_>, open: &[&JudgedAttempt], now: Timestamp) -> 
         return no("nobody has stated that the original sender sends no more");
     }
     // 3.7.7
-    if of.contract.verification.is_none_or(|known| known < of.class.needs_verification()) {
-        return no("the contract is not verified well enough for this class");
+    let unverified = of.contract.unverified_for(of.class);
+    if !unverified.is_empty() {
+        let fields = unverified.join(", ");
+        return no(&format!(
+            "the contract is not verified well enough for this class, nor accepted as it stands: {fields}"
+        ));
     }
     Ok(Protection { until })
 }
@@ -66,8 +70,11 @@ fn promises_cover(of: KeyUse<'_>) -> Result<(), String> {
         Some(Stores::SuccessesOnly) => return no("the key keeps successes only; a failed first try would run again"),
         None => return no("it is unknown which answers the key keeps"),
     }
-    if of.contract.on_in_flight.is_none() {
-        return no("it is unknown what a repeat does while the first is running");
+    match of.contract.on_in_flight {
+        Some(OnInFlight::Blocks) => {}
+        Some(OnInFlight::Codes) if of.contract.in_flight_signals.as_ref().is_some_and(|codes| !codes.is_empty()) => {}
+        Some(OnInFlight::Codes) => return no("no code is declared for a repeat while the first is running"),
+        None => return no("it is unknown what a repeat does while the first is running"),
     }
     if of.contract.on_mismatch != Some(OnMismatch::Error) {
         return no("a repeat with other parameters is not known to be refused");
@@ -106,6 +113,9 @@ fn key_age(of: KeyUse<'_>, open: &[&JudgedAttempt], now: Timestamp) -> Result<Op
     let Some(window) = window(of) else {
         return no("the key's retention is unknown, so it protects nothing");
     };
+    if window.is_zero() && of.policy.keeps(SafetyRule::KeyFreshness) {
+        return no("the key is kept for too short a time to be sure of it");
+    }
     let first_sent = open.iter().map(|attempt| attempt.key_from).min().unwrap_or(now);
     let until = first_sent.plus(window);
     if now > until && of.policy.keeps(SafetyRule::KeyFreshness) {

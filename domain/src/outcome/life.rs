@@ -1,18 +1,9 @@
 //! How long a guarded operation may go on: its deadline and its attempts, with what people granted (semantics 4.9, T40).
 
-use std::time::Duration;
-
 use crate::contract::Contract;
 use crate::operation::{Fact, Record};
 use crate::outcome::Outcome;
 use crate::time::Timestamp;
-
-/// Attempts per automatic episode (semantics 4.9).
-pub const ATTEMPTS: u32 = 3;
-/// The most attempts of one operation, grants included (semantics 4.9); nobody can raise it.
-pub const HARD_CAP: u32 = 10;
-/// Until when an operation must be done where its proposal says nothing (semantics 4.9).
-pub const DEADLINE: Duration = Duration::from_hours(24);
 
 /// What is left to a guarded operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,27 +14,30 @@ pub(crate) struct Life {
     pub(crate) allowed: u32,
     /// The same without the cap.
     granted: u32,
+    cap: u32,
     /// When its time is up.
     pub(crate) deadline: Timestamp,
 }
 
 impl Life {
-    pub(crate) fn of(record: &Record, _contract: &Contract, sent: usize) -> Self {
+    pub(crate) fn of(record: &Record, contract: &Contract, sent: usize) -> Self {
         let told = record.deadline();
-        let mut deadline = told.unwrap_or_else(|| record.head.recorded_at.plus(DEADLINE));
-        let mut allowed = ATTEMPTS;
+        let mut deadline = told.unwrap_or_else(|| record.head.recorded_at.plus(contract.operation_deadline()));
+        let mut allowed = contract.attempts_per_episode();
         for fact in &record.facts {
             if let Fact::Granted { attempts, deadline: later, .. } = fact {
                 allowed = allowed.saturating_add(*attempts);
                 deadline = deadline.max(later.unwrap_or(deadline));
             }
         }
-        Self { used: u32::try_from(sent).unwrap_or(u32::MAX), allowed: allowed.min(HARD_CAP), granted: allowed, deadline }
+        let cap = contract.attempts_cap();
+        let used = u32::try_from(sent).unwrap_or(u32::MAX);
+        Self { used, allowed: allowed.min(cap), granted: allowed, cap, deadline }
     }
 
     /// Whether so many more would exceed the hard cap.
     pub(crate) const fn exceeds_cap(&self, more: u32) -> bool {
-        self.granted.saturating_add(more) > HARD_CAP
+        self.granted.saturating_add(more) > self.cap
     }
 
     pub(crate) const fn attempts_left(&self) -> u32 {

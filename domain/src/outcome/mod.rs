@@ -10,7 +10,6 @@ mod steps;
 
 pub use due::Due;
 pub use fold::{BEFORE_RESTORE, contract_in_force};
-pub use life::HARD_CAP;
 pub(crate) use life::grant_exceeds_cap;
 pub use key::{KeyUse, Protection, key_protects};
 

@@ -34,7 +34,7 @@ impl Fold<'_> {
         let lease_until = self.record.live_lease(self.now).map(|lease| lease.until);
         let key_protects_until = protection.as_ref().ok().and_then(|protection| protection.until);
         let last_sent = self.own().filter(|attempt| attempt.sent.is_some()).last();
-        let due = last_sent.map(|last| due_after(last, life.deadline));
+        let due = last_sent.map(|last| due_after(last, &self.contract, life.deadline));
         let next_change_at = self.next_change_at(state, &life, [watch_until, lease_until, key_protects_until.map(just_after)]);
         self.findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.text.cmp(&b.text)));
         let own_id = &self.record.head.id;

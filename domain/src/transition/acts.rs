@@ -165,7 +165,7 @@ fn check_input(
                 return Err(bad("attempts", "grant at least one attempt, or a later deadline"));
             }
             if outcome::grant_exceeds_cap(record, outcome, *attempts) {
-                return Err(bad("attempts", &format!("the hard cap is {}; it cannot be raised", outcome::HARD_CAP)));
+                return Err(bad("attempts", &format!("the hard cap is {}; it cannot be raised", outcome.contract.attempts_cap())));
             }
             Ok(())
         }

@@ -17,9 +17,6 @@ use crate::time::Timestamp;
 use crate::tool::Tool;
 use crate::transition::{Command, Decision, NewArguments, conclude};
 
-/// How long an approval lives (semantics 4.9).
-pub(super) const APPROVAL_LIFE: std::time::Duration = std::time::Duration::from_hours(8);
-
 /// An act that passed every check, with all it stands on.
 pub(super) struct Accepted<'a> {
     pub(super) record: &'a Record,
@@ -139,7 +136,7 @@ impl Accepted<'_> {
             approver: Approver::Person(self.act.actor.clone()),
             alone: self.record.is_proposed_by(&self.act.actor.id),
             granted_at: self.now,
-            expires_at: self.now.plus(APPROVAL_LIFE),
+            expires_at: self.now.plus(self.outcome.contract.approval_life()),
         }))
         .by(rule)
     }

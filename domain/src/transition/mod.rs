@@ -220,7 +220,7 @@ fn approve_by_policy(record: &Record, around: &Surroundings, decision: Decision,
         approver: Approver::Policy,
         alone: false,
         granted_at: now,
-        expires_at: now.plus(carry::APPROVAL_LIFE),
+        expires_at: now.plus(tool.contract.approval_life()),
     };
     if after.approvals().any(|other| other.id == approval.id) {
         return decision;

@@ -199,6 +199,10 @@ proofs! {
         prove!("A15", rig.outcome("op").key_protects, false);
         prove_that!("A15", rig.permit("op", epoch).is_err());
         prove_that!("I35", rig.dispatch("op", issued, "w").is_err());
+        // The other way round the older, stricter promise still rules.
+        rig.earlier_contracts = vec![rig.tool.contract.clone()];
+        rig.tool.contract.key_retention_s = Some(86_400);
+        prove!("A15", rig.outcome("op").key_protects, false);
     }
 
     fn trace_a16_restore_forgets_sends() {
