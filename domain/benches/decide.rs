@@ -50,8 +50,7 @@ fn attempt_fact(record: &Record, number: usize, ends: bool) -> Result<Fact, Name
     let second = i64::try_from(number).unwrap_or(0);
     let mut end = End::new(ReportedOutcome::Timeout);
     end.http = None;
-    let kind =
-        if ends { ReportKind::Ended(end) } else { ReportKind::Started { args_hash: None, deadline: None } };
+    let kind = if ends { ReportKind::Ended(end) } else { ReportKind::Started { args_hash: None, deadline: None } };
     Ok(Fact::Report(Report {
         attempt: AttemptRef::new(SourceOperation::from(record.head.id.clone()), None, u32::try_from(number).ok()),
         at: at(second),
@@ -68,7 +67,8 @@ fn attempt_fact(record: &Record, number: usize, ends: bool) -> Result<Fact, Name
 
 fn record(size: usize) -> Result<(Record, Surroundings), NameError> {
     let id = OperationId::parse("op-1")?;
-    let tool = Tool { class: Class::Reversible, declared: true, ..Tool::undeclared(ToolName::parse("invoice.create")?) };
+    let tool =
+        Tool { class: Class::Reversible, declared: true, ..Tool::undeclared(ToolName::parse("invoice.create")?) };
     let mut record = Record::new(Head {
         intent_id: IntentId::from(id.clone()),
         id,

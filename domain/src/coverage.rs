@@ -23,8 +23,8 @@ fn numbered(prefix: &str, numbers: std::ops::RangeInclusive<u32>) -> impl Iterat
     numbers.map(move |number| format!("{prefix}{number}"))
 }
 
-/// What must be proved here. What others prove (the ledger, intake, the store) is not in it: T37 and T48 by lines, I18,
-/// I20, I22, I25, I26, I28, I29, I37 and I42 where the store, time and the edges are.
+/// What must be proved here. What others prove is not in it: T31 by `workflow`, T37 and T48 by lines, I3 and I4 by the
+/// model, and the invariants of the store, of intake, of arguments and of budgets where those are.
 fn required() -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     ids.extend(numbered("E", 1..=36));
@@ -36,7 +36,7 @@ fn required() -> Vec<String> {
     ids.extend(overlays.map(String::from));
     ids.extend(numbered("A", 1..=16).map(|id| format!("A{:0>2}", &id[1..])));
     ids.extend(["B23", "B30", "B33"].map(String::from));
-    let elsewhere = [14, 16, 18, 19, 20, 21, 22, 23, 24, 25, 26, 28, 29, 30, 37, 38, 42];
+    let elsewhere = [3, 4, 14, 16, 18, 19, 20, 21, 22, 23, 24, 25, 26, 28, 29, 30, 37, 38, 42];
     ids.extend((1..=42).filter(|number| !elsewhere.contains(number)).map(|number| format!("I{number}")));
     ids
 }

@@ -42,7 +42,11 @@ impl Facts {
 
     /// Takes the facts from this place on away.
     pub fn split_off(&mut self, at: usize) -> Vec<Fact> {
-        self.0.split_off(at).into_iter().map(|fact| Arc::try_unwrap(fact).unwrap_or_else(|shared| (*shared).clone())).collect()
+        self.0
+            .split_off(at)
+            .into_iter()
+            .map(|fact| Arc::try_unwrap(fact).unwrap_or_else(|shared| (*shared).clone()))
+            .collect()
     }
 }
 

@@ -331,7 +331,7 @@ impl<'t> Desk<'t> {
             let Record { head, facts, row, .. } = created.as_ref();
             let row = row.clone().ok_or_else(|| LedgerError::Corrupt { what: format!("{} has no row", head.id) })?;
             let mut sheet = Sheet::new(Record::new(head.clone()));
-            sheet.enter(facts.clone(), row, &occasion)?;
+            sheet.enter(facts.iter().cloned().collect(), row, &occasion)?;
             self.put(sheet);
         }
         Ok(())

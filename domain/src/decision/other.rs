@@ -71,7 +71,8 @@ fn change_arguments(s: &Situation, rerun_new: Verdict) -> Verdict {
     if !s.is_guarded() {
         return Verdict::Forbidden;
     }
-    let nothing_sent = matches!(s.state, State::Proposed | State::Authorized | State::ApprovalExpired) && !s.intent_sent;
+    let nothing_sent =
+        matches!(s.state, State::Proposed | State::Authorized | State::ApprovalExpired) && !s.intent_sent;
     if nothing_sent {
         return Verdict::Safe;
     }

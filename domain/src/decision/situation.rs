@@ -258,7 +258,8 @@ fn child(record: &Record, around: &Surroundings, now: Timestamp) -> Child {
             _ => None,
         })
         .collect();
-    let is_done = |id: &&OperationId| around.children.iter().any(|child| child.head.id == **id && state(child).is_final());
+    let is_done =
+        |id: &&OperationId| around.children.iter().any(|child| child.head.id == **id && state(child).is_final());
     if told.iter().all(is_done) { Child::None } else { Child::Running }
 }
 

@@ -99,11 +99,15 @@ impl Destination {
         let slot = stores.zip(request.key.clone()).map(|(stores, key)| (stores, (request.region, key)));
         if let Some((_, slot)) = &slot {
             if let Some(kept) = self.keys.get(slot).filter(|kept| now.since(kept.since) <= retention) {
-                return if how == Answer::DoneUnheard { Heard::Nothing } else { heard(kept.answer, kept.receipt.clone()) };
+                return if how == Answer::DoneUnheard {
+                    Heard::Nothing
+                } else {
+                    heard(kept.answer, kept.receipt.clone())
+                };
             }
         }
-        let executes = !matches!(how, Answer::Declined)
-            && !request.key.as_ref().is_some_and(|key| self.cancelled.contains(key));
+        let executes =
+            !matches!(how, Answer::Declined) && !request.key.as_ref().is_some_and(|key| self.cancelled.contains(key));
         let receipt = executes.then(|| {
             self.made += 1;
             format!("in_{}", self.made)

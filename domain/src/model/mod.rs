@@ -131,7 +131,8 @@ const INVARIANTS: &[Invariant] = &[
     ("I7 one key, one wording", |_, world| world.keys_with_two_wordings() == 0),
     ("I11 nothing open where it looks settled", |_, world| {
         world.every(|record, state| {
-            let settled = matches!(state, State::RetryWait | State::Authorized | State::Proposed | State::ApprovalExpired);
+            let settled =
+                matches!(state, State::RetryWait | State::Authorized | State::Proposed | State::ApprovalExpired);
             !settled || world.open_of(record) == 0
         })
     }),
@@ -177,8 +178,15 @@ fn check(depth: usize, threads: usize, print: bool) {
             let (on, off) = (with_all.states, without.states);
             println!("{:<30} {on:>8} states {:?}; off {off:>7} {:?}", rule.name(), with_all.broken, without.broken);
         }
-        if std::env::var("MODEL_ALL").is_ok() { continue; }
-        assert!(with_all.broken.is_empty(), "{}: broken although every rule is in force: {:?}", rule.name(), with_all.broken);
+        if std::env::var("MODEL_ALL").is_ok() {
+            continue;
+        }
+        assert!(
+            with_all.broken.is_empty(),
+            "{}: broken although every rule is in force: {:?}",
+            rule.name(),
+            with_all.broken
+        );
         assert!(
             without.broken.iter().any(|name| name.starts_with(expected)),
             "{}: off, and {expected} holds all the same (found {:?})",

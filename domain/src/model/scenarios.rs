@@ -78,7 +78,9 @@ pub(super) fn of(rule: SafetyRule, policy: Policy, more: usize) -> Scenario {
     match rule {
         SafetyRule::Wal => base(6),
         SafetyRule::SweepToUncertain => Scenario { dies: true, ..base(7) },
-        SafetyRule::KeyFreshness => Scenario { contract: short_key(), waits: &[350], answers: &[Answer::DoneUnheard], ..base(13) },
+        SafetyRule::KeyFreshness => {
+            Scenario { contract: short_key(), waits: &[350], answers: &[Answer::DoneUnheard], ..base(13) }
+        }
         SafetyRule::KeyMargin => Scenario {
             contract: Contract { key_retention_s: Some(300), ..keyed() },
             waits: &[150],
@@ -114,12 +116,9 @@ pub(super) fn of(rule: SafetyRule, policy: Policy, more: usize) -> Scenario {
             waits: &[200],
             ..base(7)
         },
-        SafetyRule::NewKeyNeedsProof => Scenario {
-            acts: &[Act::RerunNew, Act::Approve],
-            answers: &[Answer::DoneUnheard],
-            waits: &[],
-            ..base(15)
-        },
+        SafetyRule::NewKeyNeedsProof => {
+            Scenario { acts: &[Act::RerunNew, Act::Approve], answers: &[Answer::DoneUnheard], waits: &[], ..base(15) }
+        }
         SafetyRule::FailedMarkIsNotProof => Scenario { acts: &[Act::MarkFailed], ..base(8) },
         SafetyRule::ReconcileBeforeRetry => Scenario { answers: &[Answer::DoneUnheard], ..base(13) },
         SafetyRule::SuccessNeedsEvidence => Scenario { answers: &[Answer::EmptyOk], ..base(6) },
@@ -128,24 +127,21 @@ pub(super) fn of(rule: SafetyRule, policy: Policy, more: usize) -> Scenario {
             acts: &[Act::Compensate],
             ..base(8)
         },
-        SafetyRule::AggregateOverAttempts | SafetyRule::RefusalClosesOnlyItself => Scenario {
-            contract: keyed(),
-            answers: &[Answer::DoneUnheard, Answer::Throttled],
-            ..base(11)
-        },
-        SafetyRule::FencedDispatch => Scenario { workers: 2, releases: true, waits: &[], answers: &[Answer::DoneUnheard], ..base(11) },
+        SafetyRule::AggregateOverAttempts | SafetyRule::RefusalClosesOnlyItself => {
+            Scenario { contract: keyed(), answers: &[Answer::DoneUnheard, Answer::Throttled], ..base(11) }
+        }
+        SafetyRule::FencedDispatch => {
+            Scenario { workers: 2, releases: true, waits: &[], answers: &[Answer::DoneUnheard], ..base(11) }
+        }
         SafetyRule::DeclineNeedsStores => Scenario {
             class: Class::Idempotent,
             contract: Contract { stores: Some(Stores::SuccessesOnly), sole_writer: Some(true), ..keyed() },
             answers: &[Answer::DoneUnheard, Answer::Declined],
             ..base(11)
         },
-        SafetyRule::ScopeInKey => Scenario {
-            contract: keyed(),
-            moves_region: true,
-            answers: &[Answer::DoneUnheard],
-            ..base(14)
-        },
+        SafetyRule::ScopeInKey => {
+            Scenario { contract: keyed(), moves_region: true, answers: &[Answer::DoneUnheard], ..base(14) }
+        }
         SafetyRule::TwoXxOnlyProtectsNothing => Scenario {
             contract: Contract { stores: Some(Stores::SuccessesOnly), ..keyed() },
             answers: &[Answer::DoneAs500, Answer::Done],
@@ -170,12 +166,9 @@ pub(super) fn of(rule: SafetyRule, policy: Policy, more: usize) -> Scenario {
             waits: &[HOUR * 25],
             ..base(9)
         },
-        SafetyRule::CountPerIntent => Scenario {
-            waits: &[HOUR * 25],
-            acts: &[Act::RerunNew, Act::Approve],
-            notifies: true,
-            ..base(15)
-        },
+        SafetyRule::CountPerIntent => {
+            Scenario { waits: &[HOUR * 25], acts: &[Act::RerunNew, Act::Approve], notifies: true, ..base(15) }
+        }
         SafetyRule::NewestOfIntentOnly => Scenario {
             class: Class::Read,
             waits: &[],

@@ -21,14 +21,29 @@ use crate::transition::{Command, Permit};
 pub(crate) enum Worker {
     Idle,
     /// It holds a lease.
-    Holds { operation: String, epoch: u64 },
+    Holds {
+        operation: String,
+        epoch: u64,
+    },
     /// It holds a permit.
-    Permitted { operation: String, permit: Permit },
+    Permitted {
+        operation: String,
+        permit: Permit,
+    },
     /// It wrote the dispatch; the request has not left the process.
-    AboutToSend { operation: String, epoch: u64, since: Timestamp },
+    AboutToSend {
+        operation: String,
+        epoch: u64,
+        since: Timestamp,
+    },
     /// The request has left; it waits for the answer.
-    Waits { operation: String, epoch: u64 },
-    Dead { operation: String },
+    Waits {
+        operation: String,
+        epoch: u64,
+    },
+    Dead {
+        operation: String,
+    },
     ProvedDead,
 }
 
@@ -339,9 +354,10 @@ impl World {
         let id = &record.head.id;
         self.destination.effects.iter().any(|effect| effect.operation == *id)
             || self.destination.requests.iter().any(|request| request.operation == *id)
-            || self.workers.iter().any(|worker| {
-                matches!(worker, Worker::AboutToSend { operation, .. } if operation == id.as_str())
-            })
+            || self
+                .workers
+                .iter()
+                .any(|worker| matches!(worker, Worker::AboutToSend { operation, .. } if operation == id.as_str()))
     }
 
     /// Effects beyond one of an intent whose guarded operations no two people gave leave for (class N counts as one).
@@ -390,8 +406,10 @@ impl World {
     pub(super) fn hidden_doubles(&self) -> usize {
         let doubled = self.destination.effects.iter().filter(|effect| effect.told).map(|effect| &effect.intent);
         let doubled: Vec<_> = doubled.collect();
-        let is_doubled = |record: &Record| doubled.iter().filter(|intent| ***intent == record.head.intent_id).count() > 1;
-        let looks_fine = |record: &Record| record.row.as_ref().is_some_and(|row| matches!(row.state, State::Succeeded(_)));
+        let is_doubled =
+            |record: &Record| doubled.iter().filter(|intent| ***intent == record.head.intent_id).count() > 1;
+        let looks_fine =
+            |record: &Record| record.row.as_ref().is_some_and(|row| matches!(row.state, State::Succeeded(_)));
         self.rig.records.values().filter(|record| is_doubled(record) && looks_fine(record)).count()
     }
 

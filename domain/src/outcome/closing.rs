@@ -102,9 +102,11 @@ impl<'a> Fold<'a> {
         let evidence = self.intent().flat_map(Record::evidence);
         evidence
             .filter(|evidence| evidence.claim == Claim::Absent && self.strength_of(evidence) >= Strength::P2)
-            .filter_map(|evidence| {
-                if self.keeps(SafetyRule::AbsenceBySendTime) { evidence.sent_at } else { Some(self.now) }
-            })
+            .filter_map(
+                |evidence| {
+                    if self.keeps(SafetyRule::AbsenceBySendTime) { evidence.sent_at } else { Some(self.now) }
+                },
+            )
             .max()
     }
 

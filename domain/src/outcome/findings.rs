@@ -12,7 +12,8 @@ impl Fold<'_> {
     /// Notes every finding that the facts support.
     pub(super) fn note_findings(&mut self, state: State, beneath_lease: Option<State>) {
         if let Some(beneath) = beneath_lease {
-            let text = format!("While a lease is live the facts already say {beneath}; it takes effect when the lease ends.");
+            let text =
+                format!("While a lease is live the facts already say {beneath}; it takes effect when the lease ends.");
             self.find("takes_effect_after_lease", Severity::Notice, text);
         }
         self.note_questions();

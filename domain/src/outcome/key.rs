@@ -98,9 +98,12 @@ fn same_request(of: KeyUse<'_>, first: &JudgedAttempt, open: &[&JudgedAttempt]) 
         return no("the open attempts went out with other bytes");
     }
     let scope = of.scope.or_else(|| sent().find_map(|sent| sent.scope.as_ref()));
-    if of.policy.keeps(SafetyRule::ScopeInKey) && sent().any(|sent| sent.scope.is_some() && sent.scope.as_ref() != scope)
+    if of.policy.keeps(SafetyRule::ScopeInKey)
+        && sent().any(|sent| sent.scope.is_some() && sent.scope.as_ref() != scope)
     {
-        return no("the destination’s account, region, endpoint or credential is another than that of the open attempts");
+        return no(
+            "the destination’s account, region, endpoint or credential is another than that of the open attempts",
+        );
     }
     Ok(())
 }

@@ -10,8 +10,8 @@ mod steps;
 
 pub use due::Due;
 pub use fold::{BEFORE_RESTORE, contract_in_force};
-pub(crate) use life::grant_exceeds_cap;
 pub use key::{KeyUse, Protection, key_protects};
+pub(crate) use life::grant_exceeds_cap;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -35,7 +35,8 @@ impl Fold<'_> {
         let key_protects_until = protection.as_ref().ok().and_then(|protection| protection.until);
         let last_sent = self.own().filter(|attempt| attempt.sent.is_some()).last();
         let due = last_sent.map(|last| due_after(last, &self.contract, life.deadline));
-        let next_change_at = self.next_change_at(state, &life, [watch_until, lease_until, key_protects_until.map(just_after)]);
+        let next_change_at =
+            self.next_change_at(state, &life, [watch_until, lease_until, key_protects_until.map(just_after)]);
         self.findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.text.cmp(&b.text)));
         let own_id = &self.record.head.id;
         let (attempts, others): (Vec<_>, Vec<_>) =
@@ -73,9 +74,8 @@ impl Fold<'_> {
     fn what_is_open(&self) -> (Result<crate::outcome::Protection, String>, Vec<crate::attempt::AttemptRef>, bool) {
         let open = self.open_of_intent();
         let protection = key_protects(self.key_use(), &open, self.now);
-        let is_elsewhere = |sent: &Sent| {
-            self.around.scope.is_some() && sent.scope.is_some() && sent.scope != self.around.scope
-        };
+        let is_elsewhere =
+            |sent: &Sent| self.around.scope.is_some() && sent.scope.is_some() && sent.scope != self.around.scope;
         let scope_changed = self.keeps(SafetyRule::ScopeInKey)
             && open.iter().any(|attempt| attempt.sent.as_ref().is_some_and(is_elsewhere));
         (protection, open.iter().map(|attempt| attempt.id.clone()).collect(), scope_changed)
@@ -84,7 +84,8 @@ impl Fold<'_> {
     /// F1: a live lease. What the rest says is a finding, and takes effect when the lease ends.
     fn under_lease(&self) -> Option<Step> {
         let lease = self.record.live_lease(self.now).filter(|_| self.record.head.mode == Mode::Guarded)?;
-        let under = self.own().find(|attempt| attempt.sent.as_ref().is_some_and(|sent| sent.epoch == lease.claim.epoch));
+        let under =
+            self.own().find(|attempt| attempt.sent.as_ref().is_some_and(|sent| sent.epoch == lease.claim.epoch));
         Some(match under {
             Some(attempt) => ("F1", State::Executing, attempt.dispatched_at),
             None => ("F1", State::Claimed, lease.claim.at),
@@ -247,9 +248,7 @@ impl Fold<'_> {
         let forgets = |attempt: &JudgedAttempt| {
             let is_last = self.own().last().is_some_and(|last| last.id == attempt.id);
             (!is_last && !self.keeps(SafetyRule::AggregateOverAttempts))
-                || (attempt.sent.is_some()
-                    && attempt.ended_at.is_none()
-                    && !self.keeps(SafetyRule::SweepToUncertain))
+                || (attempt.sent.is_some() && attempt.ended_at.is_none() && !self.keeps(SafetyRule::SweepToUncertain))
         };
         let open: Vec<_> = self
             .open()
@@ -299,7 +298,12 @@ impl Fold<'_> {
     fn failed(&self, life: &Life) -> Option<Step> {
         let own: Vec<_> = self.own().collect();
         let all_negative = !own.is_empty()
-            && own.iter().all(|attempt| is_negative(attempt.closed.as_ref()) || !self.keeps(SafetyRule::AggregateOverAttempts) || !self.keeps(SafetyRule::SweepToUncertain) || !self.keeps(SafetyRule::ReturnToClaimedFrom));
+            && own.iter().all(|attempt| {
+                is_negative(attempt.closed.as_ref())
+                    || !self.keeps(SafetyRule::AggregateOverAttempts)
+                    || !self.keeps(SafetyRule::SweepToUncertain)
+                    || !self.keeps(SafetyRule::ReturnToClaimedFrom)
+            });
         let ended = |ending| own.iter().any(|attempt| attempt.closed.as_ref().is_some_and(|c| c.ending == ending));
         if all_negative && ended(Ending::NegativeBusiness) {
             return Some(("F17", State::Failed(Failure::Business), self.last_end()));
@@ -348,8 +352,7 @@ impl Fold<'_> {
                 Fact::AuthorizedElsewhere { at, .. } => Some(*at),
                 _ => None,
             });
-            return authorized
-                .map_or(("F21", State::Proposed, proposed_at), |at| ("F21", State::Authorized, at));
+            return authorized.map_or(("F21", State::Proposed, proposed_at), |at| ("F21", State::Authorized, at));
         }
         match self.record.live_approval(&self.around.tool, self.now) {
             Ok(approval) => ("F21", State::Authorized, approval.granted_at),
@@ -405,7 +408,15 @@ impl Fold<'_> {
 
 /// Whether a state beneath a live lease is worth a finding: something has already happened.
 const fn tells_more(state: State) -> bool {
-    matches!(state, State::Succeeded(_) | State::Failed(_) | State::Contradicted(_) | State::Denied | State::Cancelled | State::Superseded)
+    matches!(
+        state,
+        State::Succeeded(_)
+            | State::Failed(_)
+            | State::Contradicted(_)
+            | State::Denied
+            | State::Cancelled
+            | State::Superseded
+    )
 }
 
 /// F13. A contradicted item is not terminal; what was never carried out counts as failed.

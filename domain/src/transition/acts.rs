@@ -130,12 +130,7 @@ fn permitted(ruling: &Ruling, input: &ActionInput) -> Result<Verdict, Refusal> {
     Ok(if without_reference && on.verdict == Verdict::Confirm { Verdict::Dual } else { on.verdict })
 }
 
-fn check_input(
-    input: &ActionInput,
-    record: &Record,
-    around: &Surroundings,
-    outcome: &Outcome,
-) -> Result<(), Refusal> {
+fn check_input(input: &ActionInput, record: &Record, around: &Surroundings, outcome: &Outcome) -> Result<(), Refusal> {
     let bad = |field: &str, problem: &str| Refusal::BadField { field: field.into(), problem: problem.into() };
     let on_record = |cited: &Receipt| outcome.effects.iter().any(|effect| effect.receipt == *cited);
     match input {
@@ -165,7 +160,10 @@ fn check_input(
                 return Err(bad("attempts", "grant at least one attempt, or a later deadline"));
             }
             if outcome::grant_exceeds_cap(record, outcome, *attempts) {
-                return Err(bad("attempts", &format!("the hard cap is {}; it cannot be raised", outcome.contract.attempts_cap())));
+                return Err(bad(
+                    "attempts",
+                    &format!("the hard cap is {}; it cannot be raised", outcome.contract.attempts_cap()),
+                ));
             }
             Ok(())
         }
@@ -200,8 +198,7 @@ fn check_input(
 
 /// T27: two effects need an undo of each surplus one, or a waiver.
 fn check_surplus(record: &Record, around: &Surroundings, outcome: &Outcome) -> Result<(), Refusal> {
-    let standing: Vec<&str> =
-        decision::standing_surplus(record, around, outcome).map(Receipt::as_str).collect();
+    let standing: Vec<&str> = decision::standing_surplus(record, around, outcome).map(Receipt::as_str).collect();
     if standing.is_empty() {
         return Ok(());
     }

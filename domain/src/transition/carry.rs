@@ -317,11 +317,8 @@ impl Accepted<'_> {
         };
         let fact = Fact::CompensationProposed { at: self.now, child: self.new_id.clone() };
         let mut decision = self.make(vec![fact], child, proposal).by("T30");
-        decision.arguments = Some(NewArguments {
-            operation: self.new_id.clone(),
-            args_version: 1,
-            bytes: bytes.into_bytes(),
-        });
+        decision.arguments =
+            Some(NewArguments { operation: self.new_id.clone(), args_version: 1, bytes: bytes.into_bytes() });
         decision
     }
 
@@ -412,11 +409,7 @@ impl Accepted<'_> {
 }
 
 fn arguments_of(json: &Json, text: &str, volatile: &[String]) -> Arguments {
-    Arguments {
-        identity_hash: json.hash_without(volatile),
-        args_hash: json.hash(),
-        size_bytes: text.len() as u64,
-    }
+    Arguments { identity_hash: json.hash_without(volatile), args_hash: json.hash(), size_bytes: text.len() as u64 }
 }
 
 /// Which resolution a pick makes.

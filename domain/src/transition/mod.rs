@@ -15,7 +15,7 @@ use crate::approval::{Approval, Approver};
 use crate::decision;
 use crate::guard::GuardResult;
 use crate::name::{ActionKey, OperationId};
-use crate::operation::{Doubt, Failure, Fact, Mode, Projection, Record, State, SuccessBasis};
+use crate::operation::{Doubt, Fact, Failure, Mode, Projection, Record, State, SuccessBasis};
 use crate::outcome::{self, Outcome, Surroundings};
 use crate::permission::Actor;
 use crate::refusal::Refusal;
@@ -149,7 +149,9 @@ impl Decision {
 pub fn decide(record: &Record, around: &Surroundings, command: &Command, now: Timestamp) -> Result<Decision, Refusal> {
     match command {
         Command::Record(facts) => Ok(record_facts(record, around, facts, now)),
-        Command::Refold => Ok(approve_by_policy(record, around, conclude(record, around, Vec::new(), command, now), now)),
+        Command::Refold => {
+            Ok(approve_by_policy(record, around, conclude(record, around, Vec::new(), command, now), now))
+        }
         Command::Claim { worker, lease } => sending::claim(record, around, worker, *lease, command, now),
         Command::Renew { epoch, until } => sending::renew(record, around, *epoch, *until, command, now),
         Command::Release { epoch, reason } => sending::release(record, around, *epoch, reason, command, now),

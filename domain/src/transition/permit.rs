@@ -141,13 +141,7 @@ pub fn permit(
 }
 
 /// What T8, T10 and T17 ask alike: approval, time, attempts, restore, the intent.
-fn standing_guards(
-    checked: &mut Checked,
-    record: &Record,
-    around: &Surroundings,
-    outcome: &Outcome,
-    now: Timestamp,
-) {
+fn standing_guards(checked: &mut Checked, record: &Record, around: &Surroundings, outcome: &Outcome, now: Timestamp) {
     let policy = around.policy;
     // What an import says of approvals is history, whatever else it says (4.0).
     let by_history = !policy.keeps(SafetyRule::ObservedNeverDispatched) && outcome.state == State::Authorized;
@@ -162,8 +156,7 @@ fn standing_guards(
     checked.ask(Guard::AttemptsLeft, left > 0, format!("{left} left"));
     let acknowledged = !around.restore_pending || !policy.keeps(SafetyRule::RestoreHoldsDispatch);
     checked.ask(Guard::RestoreAcknowledged, acknowledged, "a restored record waits for a person");
-    let newest =
-        !crate::decision::has_newer_guarded(record, around) || !policy.keeps(SafetyRule::NewestOfIntentOnly);
+    let newest = !crate::decision::has_newer_guarded(record, around) || !policy.keeps(SafetyRule::NewestOfIntentOnly);
     checked.ask(Guard::NewestOfIntent, newest, "a newer operation of the intent decides");
     let effects = outcome.effects.len();
     checked.ask(Guard::NoSuccessOfIntent, effects == 0, format!("{effects} effects of the intent on record"));
@@ -226,4 +219,3 @@ fn is_due(record: &Record, outcome: &Outcome, now: Timestamp) -> (bool, String) 
 fn lease_words(outcome: &Outcome) -> String {
     outcome.lease_until.map_or_else(|| "no lease is live".into(), |until| format!("a lease is live until {until}"))
 }
-

@@ -107,8 +107,7 @@ pub(super) fn dispatch(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     let permit = &sending.permit;
-    let found =
-        Found { version: record.version, guard_epoch: around.tool.version, epoch: record.epoch(), now };
+    let found = Found { version: record.version, guard_epoch: around.tool.version, epoch: record.epoch(), now };
     let guards = refuse_unless_all_hold("T10", permit.check(found, around.policy))?;
     let name = SourceOperation::from(record.head.id.clone());
     let sends = record.reports().filter(|report| matches!(report.kind, ReportKind::Dispatched(_))).count();

@@ -1,17 +1,16 @@
 //! What happened to people (cases R01–R21), told line by line to the rules; and what people then do.
 
 mod acts;
-mod rows;
-mod traces;
 mod desk;
 mod properties;
+mod rows;
+mod traces;
 pub(crate) mod tricky;
 
 pub(crate) use acts::PROOFS as ACTS_PROOFS;
 pub(crate) use rows::PROOFS as ROWS_PROOFS;
 pub(crate) use traces::PROOFS as TRACE_PROOFS;
 pub(crate) use tricky::PROOFS as TRICKY_PROOFS;
-
 
 use crate::action::Action;
 use crate::cases;

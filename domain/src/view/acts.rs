@@ -20,9 +20,9 @@ pub(super) fn guarded_item(fact: &Fact, secret_fields: &[String], lens: &Lens<'_
     Some(match fact {
         Fact::Approved(approval) => approval_item(approval, lens),
         Fact::Revoked { by, reason, .. } => person(by, "took the approval back").quoting(reason),
-        Fact::Stopped { how, successor, by, reason, .. } => person(by, stop_words(*how))
-            .noting(successor.as_ref().map(|id| format!("operation {id}")))
-            .quoting(reason),
+        Fact::Stopped { how, successor, by, reason, .. } => {
+            person(by, stop_words(*how)).noting(successor.as_ref().map(|id| format!("operation {id}"))).quoting(reason)
+        }
         Fact::SuccessorMade { child, by, reason, .. } => {
             person(by, "made a new operation from it").noting([format!("operation {child}")]).quoting(reason)
         }

@@ -329,7 +329,9 @@ fn evidence_item(evidence: &Evidence, trust: Option<Trust>, lens: &Lens<'_>) -> 
         Claim::Likely => ("Look-up: something that may be ours".to_owned(), "Likely, not proved"),
         Claim::Unavailable => ("Look-up could not be made".to_owned(), "It says nothing about the outcome"),
         Claim::Ambiguous => ("Look-up found several candidates".to_owned(), "It cannot be told which one is ours"),
-        Claim::CancelledByKey { found: true } => ("Cancelled by key".to_owned(), "Something was there; it is cancelled"),
+        Claim::CancelledByKey { found: true } => {
+            ("Cancelled by key".to_owned(), "Something was there; it is cancelled")
+        }
         Claim::CancelledByKey { found: false } => {
             ("Cancelled by key: nothing was there".to_owned(), "It may still arrive, until a second check agrees (K7)")
         }

@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use tallystick_domain::evidence::Evidence;
-use tallystick_domain::fingerprint::{Hash, Json};
+use tallystick_domain::fingerprint::Json;
 use tallystick_domain::intake::{About, Line, Proposed, Says, proposal_fact};
 use tallystick_domain::name::{
     DestinationName, IntentId, OperationId, OperationKey, SourceName, SourceOperation, ToolName,

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use sqlx::AssertSqlSafe;
+use tallystick_domain::facts::Facts;
 use tallystick_domain::fingerprint::Hash;
 use tallystick_domain::name::OperationId;
 use tallystick_domain::operation::{Fact, Head, Projection, Record};
@@ -107,7 +108,7 @@ impl Tx {
         for mut cells in rows {
             let (Listed { head, version, row }, head_hash) = row::read(&mut cells)?;
             places.insert(head.id.as_str().to_owned(), loaded.len());
-            let record = Record { head, version, facts: Vec::new(), row: Some(row) };
+            let record = Record { head, version, facts: Facts::new(), row: Some(row) };
             loaded.push(Loaded { record, head_hash });
         }
         for mut cells in self.fetch_for_keys(FACTS, &[WORKSPACE.into()], &keys).await? {

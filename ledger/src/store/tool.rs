@@ -80,7 +80,7 @@ impl Tx {
     /// Every declaration of a tool, oldest first, with its time.
     pub(crate) async fn tool_versions(&mut self, name: &str) -> Result<Vec<(Timestamp, Tool)>, LedgerError> {
         let rows = self.fetch(TOOL_VERSIONS, vec![WORKSPACE.into(), name.into()]).await?;
-        rows.into_iter().map(|mut cells| Ok((cells.time()?, cells.json()?))).collect()
+        rows.into_iter().map(|mut cells| Ok((cells.at()?, cells.json()?))).collect()
     }
 
     /// Saves a tool and keeps the version.

@@ -8,7 +8,7 @@ use tallystick_domain::tool::{Class, Stake, Tool};
 /// Every tool, declared.
 pub(super) fn all() -> Result<Vec<Tool>, NameError> {
     let payment = json!({
-        "key_location": "Idempotency-Key", "key_retention_s": 86_400, "on_mismatch": "error", "on_in_flight": "codes",
+        "key_location": "Idempotency-Key", "key_retention_s": 86_400, "on_mismatch": "error", "on_in_flight": "codes", "in_flight_signals": [{"http": 409, "error": "idempotency_key_in_use"}],
         "stores": "any_once_started", "mismatch_signals": [{"http": 400, "error": "idempotency_error"}],
         "in_flight_signals": [{"http": 409, "error": "idempotency_key_in_use"}],
         "lookup": {"by": "metadata", "consistency": "eventual"}, "layer_retries": "off",
@@ -86,6 +86,7 @@ fn tool(name: &str, class: Class, destination: &str, contract: &Value) -> Result
         },
         dual_threshold_minor: (class == Class::Reversible).then_some(500_000),
         executable: true,
+        auto_approve: false,
         declared: true,
         version: 0,
     })

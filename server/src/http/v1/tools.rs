@@ -40,6 +40,9 @@ pub struct ToolDeclaration {
     /// Whether a guarded operation of this tool could be sent by us.
     #[serde(default)]
     pub executable: bool,
+    /// Whether policy approves by itself what this tool proposes; counts for `read` and `idempotent` alone.
+    #[serde(default)]
+    pub auto_approve: bool,
 }
 
 impl ToolDeclaration {
@@ -53,6 +56,7 @@ impl ToolDeclaration {
             stake: self.stake,
             dual_threshold_minor: self.dual_threshold_minor,
             executable: self.executable,
+            auto_approve: self.auto_approve,
             declared: true,
             version: 0,
         }
@@ -78,6 +82,8 @@ pub struct ToolDocument {
     pub dual_threshold_minor: Option<String>,
     /// Whether a guarded operation of this tool could be sent by us.
     pub executable: bool,
+    /// Whether policy approves by itself what it proposes.
+    pub auto_approve: bool,
     /// Counts declarations.
     pub version: u64,
 }
@@ -92,6 +98,7 @@ impl From<Tool> for ToolDocument {
             stake: tool.stake,
             dual_threshold_minor: tool.dual_threshold_minor.map(|amount| amount.to_string()),
             executable: tool.executable,
+            auto_approve: tool.auto_approve,
             version: tool.version,
         }
     }
