@@ -6,8 +6,11 @@ use std::fmt::Write as _;
 
 use crate::proof;
 
+/// Test functions by name.
+type Proofs = Vec<(&'static str, fn())>;
+
 /// Every module that has proofs.
-fn modules() -> Vec<(&'static str, Vec<(&'static str, fn())>)> {
+fn modules() -> Vec<(&'static str, Proofs)> {
     vec![
         ("verdict", crate::verdict::tests::proofs()),
         ("outcome", crate::outcome::PROOFS.to_vec()),

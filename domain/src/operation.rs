@@ -756,7 +756,9 @@ impl Fact {
     /// When it was recorded or, for imported lines, their `ts`.
     pub fn at(&self) -> Timestamp {
         match self {
-            Self::Proposed(proposal) | Self::Conflict { proposal, .. } => proposal.at,
+            Self::Proposed(proposal) | Self::Conflict { proposal, .. } | Self::ArgumentsChanged { proposal, .. } => {
+                proposal.at
+            }
             Self::Report(report) => report.at,
             Self::Evidence(evidence) => evidence.at,
             Self::Resolved(resolution) => resolution.at,
@@ -786,7 +788,6 @@ impl Fact {
             | Self::Waived { at, .. }
             | Self::FindingDismissed { at, .. } => *at,
             Self::Approved(approval) => approval.granted_at,
-            Self::ArgumentsChanged { proposal, .. } => proposal.at,
             Self::Claimed(claim) => claim.at,
         }
     }

@@ -63,14 +63,17 @@ pub(crate) fn keyed() -> Contract {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "reads as the member of a contract that it fills")]
 pub(crate) fn strong_look_up() -> Option<LookUp> {
     Some(LookUp { by: LookUpBy::Key, consistency: Some(Consistency::Strong), complete: true })
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "reads as the member of a contract that it fills")]
 pub(crate) fn cancel(noop_on_absent: bool, commutative: bool) -> Option<CancelByKey> {
     Some(CancelByKey { noop_on_absent, commutative })
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "reads as the member of a contract that it fills")]
 pub(crate) fn undo_by(tool: &str) -> Option<Compensation> {
     Some(Compensation { tool: tool.into(), window_s: None, partial: None, commutative: None })
 }

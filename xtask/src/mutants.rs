@@ -79,7 +79,7 @@ pub fn mutants(options: &Options) -> Result<()> {
         results.add(outcomes?)?;
         took += spent.0;
         let done = (index * CHUNK + chunk.len()).min(todo.len());
-        let each = took.as_secs_f64() / done as f64;
+        let each = took.as_secs_f64() / f64::from(u32::try_from(done).unwrap_or(u32::MAX));
         println!("  {done} of {} in {:.0} s, {each:.1} s each", todo.len(), took.as_secs_f64());
     }
     report(&results, &chosen);

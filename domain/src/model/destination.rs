@@ -97,14 +97,10 @@ impl Destination {
             return Heard::Status(204);
         }
         let slot = stores.zip(request.key.clone()).map(|(stores, key)| (stores, (request.region, key)));
-        if let Some((_, slot)) = &slot {
-            if let Some(kept) = self.keys.get(slot).filter(|kept| now.since(kept.since) <= retention) {
-                return if how == Answer::DoneUnheard {
-                    Heard::Nothing
-                } else {
-                    heard(kept.answer, kept.receipt.clone())
-                };
-            }
+        let known = slot.as_ref().and_then(|(_, slot)| self.keys.get(slot));
+        if let Some(kept) = known.filter(|kept| now.since(kept.since) <= retention) {
+            let told = heard(kept.answer, kept.receipt.clone());
+            return if how == Answer::DoneUnheard { Heard::Nothing } else { told };
         }
         let executes =
             !matches!(how, Answer::Declined) && !request.key.as_ref().is_some_and(|key| self.cancelled.contains(key));
@@ -143,12 +139,11 @@ impl Destination {
 
 fn heard(how: Answer, receipt: Option<String>) -> Heard {
     match (how, receipt) {
-        (Answer::Done, Some(receipt)) => Heard::Receipt(receipt),
-        (Answer::DoneAs500, _) => Heard::Status(500),
-        (Answer::Declined, _) | (Answer::Done, None) => Heard::Status(402),
         // An answer that was lost the first time is told to a repeat.
-        (Answer::DoneUnheard, Some(receipt)) => Heard::Receipt(receipt),
+        (Answer::Done | Answer::DoneUnheard, Some(receipt)) => Heard::Receipt(receipt),
         (Answer::DoneUnheard, None) => Heard::Nothing,
+        (Answer::DoneAs500, _) => Heard::Status(500),
+        (Answer::Declined | Answer::Done, _) => Heard::Status(402),
         (Answer::Throttled, _) => Heard::Status(429),
         (Answer::EmptyOk, _) => Heard::Status(204),
     }

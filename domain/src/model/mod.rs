@@ -55,7 +55,7 @@ pub(crate) enum Move {
     /// People act: one asks, another completes where two are needed.
     Act(Act),
     /// The destination moves to another region.
-    MoveRegion,
+    ChangeRegion,
     /// A copy of the record is kept.
     BackUp,
     /// The record is replaced by the copy.

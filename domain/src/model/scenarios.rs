@@ -242,7 +242,7 @@ impl Scenario {
         let unmade = self.acts.iter().filter(|act| !world.acts_made.contains(act));
         moves.extend(unmade.map(|&act| Move::Act(act)));
         if self.moves_region && world.region == 1 {
-            moves.push(Move::MoveRegion);
+            moves.push(Move::ChangeRegion);
         }
         if self.restores && !world.rig.restore_pending {
             moves.push(if world.backup.is_some() { Move::Restore } else { Move::BackUp });

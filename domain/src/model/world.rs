@@ -94,7 +94,7 @@ impl World {
             cancelled: 0,
         };
         if scenario.moves_region {
-            world.rig.scope = region(1);
+            world.rig.scope = Some(region(1));
         }
         world
     }
@@ -130,9 +130,9 @@ impl World {
             Move::ReadLookUp => self.read_look_up(),
             Move::CancelByKey => self.cancel_by_key(scenario),
             Move::Act(act) => self.act(act),
-            Move::MoveRegion => {
+            Move::ChangeRegion => {
                 self.region = 2;
-                self.rig.scope = region(2);
+                self.rig.scope = Some(region(2));
                 self.rig.refold();
                 true
             }
@@ -439,8 +439,8 @@ impl World {
     }
 }
 
-fn region(number: u8) -> Option<Scope> {
-    Some(Scope { region: Some(number.to_string()), ..Scope::default() })
+fn region(number: u8) -> Scope {
+    Scope { region: Some(number.to_string()), ..Scope::default() }
 }
 
 impl PartialEq for World {

@@ -255,9 +255,10 @@ impl Accepted<'_> {
     /// T5 and T28: what becomes of the operation that is run again. A failure stays one; uncertain stays under watch.
     fn stop_of_the_old(&self, is_replaced: bool) -> Option<Fact> {
         let how = match self.outcome.state {
-            State::RetryWait | State::ApprovalExpired if is_replaced => Stop::Superseded,
+            State::RetryWait | State::ApprovalExpired | State::Denied | State::Cancelled if is_replaced => {
+                Stop::Superseded
+            }
             State::RetryWait | State::ApprovalExpired => Stop::Cancelled,
-            State::Denied | State::Cancelled if is_replaced => Stop::Superseded,
             _ => return None,
         };
         Some(self.stopped(how, (how == Stop::Superseded).then(|| self.new_id.clone())))

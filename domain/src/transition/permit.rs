@@ -207,13 +207,11 @@ fn not_before(record: &Record, outcome: &Outcome) -> Timestamp {
 /// Whether a timer may decide, or a person did.
 fn is_due(record: &Record, outcome: &Outcome, now: Timestamp) -> (bool, String) {
     let queued = outcome.due.as_ref().and_then(|due| due.queued.as_ref()).filter(|_| !is_ordered(record, outcome));
-    match queued {
-        Some(why) => (false, why.words()),
-        None => {
-            let due = not_before(record, outcome);
-            (due <= now, format!("not before {due}"))
-        }
+    if let Some(why) = queued {
+        return (false, why.words());
     }
+    let due = not_before(record, outcome);
+    (due <= now, format!("not before {due}"))
 }
 
 fn lease_words(outcome: &Outcome) -> String {

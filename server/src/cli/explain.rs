@@ -51,7 +51,9 @@ pub(super) fn run(command: &Explain) -> Result<ExitCode, CliError> {
         let text = std::fs::read(path).map_err(|source| CliError::Read { path: path.clone(), source })?;
         let tools = read_tools(&text)
             .map_err(|what| CliError::BadInput(format!("{}: {what}; nothing was explained", path.display())))?;
-        tools.into_iter().for_each(|tool| stream.declare(tool));
+        for tool in tools {
+            stream.declare(tool);
+        }
     }
     let mut explainer = Explainer::new(stream, command.as_of);
     let mut printer = Printer::new(command.json);

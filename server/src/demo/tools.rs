@@ -8,7 +8,7 @@ use tallystick_domain::tool::{Class, Stake, Tool};
 /// Every tool, declared.
 pub(super) fn all() -> Result<Vec<Tool>, NameError> {
     let payment = json!({
-        "key_location": "Idempotency-Key", "key_retention_s": 86_400, "on_mismatch": "error", "on_in_flight": "codes", "in_flight_signals": [{"http": 409, "error": "idempotency_key_in_use"}],
+        "key_location": "Idempotency-Key", "key_retention_s": 86_400, "on_mismatch": "error", "on_in_flight": "codes",
         "stores": "any_once_started", "mismatch_signals": [{"http": 400, "error": "idempotency_error"}],
         "in_flight_signals": [{"http": 409, "error": "idempotency_key_in_use"}],
         "lookup": {"by": "metadata", "consistency": "eventual"}, "layer_retries": "off",
