@@ -88,7 +88,7 @@ mod tests {
         let (one, two) = (r#"{"name":"pay","class":"irreversible"}"#, r#"{"name":"read","class":"read"}"#);
         for text in [format!("[{one},\n {two}]"), format!("{one}\n\n{two}\n")] {
             let names: Vec<_> = read_tools(text.as_bytes()).unwrap().into_iter().map(|tool| tool.name).collect();
-            assert_eq!(names.iter().map(|name| name.as_str()).collect::<Vec<_>>(), ["pay", "read"]);
+            assert_eq!(names.iter().map(ToolName::as_str).collect::<Vec<_>>(), ["pay", "read"]);
         }
         let error = read_tools(format!("{one}\n{{\"name\":\"x\"}}").as_bytes()).unwrap_err();
         assert!(error.starts_with("line 2: ") && error.contains("class"), "{error}");
