@@ -91,6 +91,7 @@ impl Action {
             | Self::MarkFailed
             | Self::Adopt
             | Self::PickVerdict
+            | Self::Waive
             | Self::Assign
             | Self::Comment
             | Self::Escalate => true,
@@ -106,7 +107,6 @@ impl Action {
             | Self::GrantAttempts
             | Self::AttachEvidence
             | Self::Compensate
-            | Self::Waive
             | Self::DismissFinding => false,
         }
     }

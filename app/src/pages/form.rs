@@ -214,6 +214,7 @@ fn fields_of(view: &FormView) -> AnyView {
             {receipt_field(receipt, &view.receipts, "Which object stands, when the effect stands.")}
         }
         .into_any(),
+        "waive" => receipt_field(receipt, &view.receipts, "Which surplus object is left standing."),
         "assign" => assignee_field(view, &to),
         _ => ().into_any(),
     }

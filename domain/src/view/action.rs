@@ -378,7 +378,11 @@ pub fn consequence(action: Action, verdict: Verdict) -> Vec<String> {
         ],
         Action::PickVerdict => &[
             "Settles the contradiction with your choice. The choice stands until a fact arrives that you have not seen.",
-            "Nothing is sent or undone. Surplus effects stay at the destination until they are compensated.",
+            "Nothing is sent or undone. Each surplus effect must be compensated or waived first.",
+        ],
+        Action::Waive => &[
+            "Records that this effect is left standing though it is one too many, or that an undo is given up.",
+            "Nothing is sent or undone. The contradiction is then settled by picking the verdict.",
         ],
         Action::Assign => &["Records whose it is. Nothing else changes."],
         Action::Comment => &["Records your remark on the timeline. Nothing else changes."],
@@ -397,7 +401,6 @@ pub fn consequence(action: Action, verdict: Verdict) -> Vec<String> {
         | Action::GrantAttempts
         | Action::AttachEvidence
         | Action::Compensate
-        | Action::Waive
         | Action::DismissFinding => &["This edition judges the action and does not carry it out."],
     };
     let mut lines: Vec<String> = told.iter().map(|line| (*line).to_owned()).collect();

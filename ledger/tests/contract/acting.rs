@@ -206,20 +206,29 @@ async fn adopting_makes_a_guarded_operation_of_the_same_intent(rig: Rig) {
 
 async fn picking_a_verdict_settles_a_contradiction(rig: Rig) {
     rig.import(&case("R01")).await;
+    let receipt = |text: &str| Some(Receipt::parse(text).unwrap());
+    let pick = || ActionInput::PickVerdict { pick: Pick::Succeeded, receipt: receipt("pi_A") };
     let listed = rig.listed(KEY).await.unwrap();
-    let receipt = Some(Receipt::parse("pi_A").unwrap());
-    let input = ActionInput::PickVerdict { pick: Pick::Succeeded, receipt };
-    let press = confirmed(act("k1", &operator(), input, listed.version));
+    let press = confirmed(act("k0", &operator(), pick(), listed.version));
+    let too_early = rig.ledger.act(&listed.head.id, press).await.unwrap().record;
+    assert!(too_early.refusal.unwrap().to_string().contains("waive each surplus effect first: pi_B"));
+    by_two(&rig, "k1", ActionInput::Waive { receipt: receipt("pi_B") }).await;
+    by_two(&rig, "k2", pick()).await;
+    assert!(rig.state(KEY).await.starts_with("succeeded"));
+    rig.assert_verified().await;
+}
+
+/// One operator asks, another completes.
+async fn by_two(rig: &Rig, key: &str, input: ActionInput) {
+    let listed = rig.listed(KEY).await.unwrap();
+    let press = confirmed(act(key, &operator(), input, listed.version));
     let asked = rig.ledger.act(&listed.head.id, press).await.unwrap();
     assert_eq!(asked.record.status, ActionStatus::AwaitsSecondPerson, "{:?}", asked.record.refusal);
-    let (awaited, key) = (ActionKey::parse("k1").unwrap(), ActionKey::parse("k2").unwrap());
-    let done = rig
-        .ledger
-        .complete_action(&second_operator(), &awaited, &key, listed.version + 1, Some("cart-77".into()))
-        .await
-        .unwrap();
+    let (awaited, own) = (ActionKey::parse(key).unwrap(), ActionKey::parse(format!("{key}-second")).unwrap());
+    let confirmation = Some("cart-77".into());
+    let version = rig.listed(KEY).await.unwrap().version;
+    let done = rig.ledger.complete_action(&second_operator(), &awaited, &own, version, confirmation).await.unwrap();
     assert_eq!(done.record.status, ActionStatus::Done, "{:?}", done.record.refusal);
-    assert!(rig.state(KEY).await.starts_with("succeeded"));
 }
 
 async fn assigning_shows_in_the_queue_of_the_assignee(rig: Rig) {
@@ -254,6 +263,7 @@ async fn every_forbidden_role_and_action_is_refused_and_recorded(rig: Rig) {
         ActionInput::MarkFailed {},
         ActionInput::Adopt { statement: "off".into() },
         ActionInput::PickVerdict { pick: Pick::Failed, receipt: None },
+        ActionInput::Waive { receipt: None },
         ActionInput::Assign { to: None },
         ActionInput::Comment {},
         ActionInput::Escalate {},

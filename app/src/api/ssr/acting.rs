@@ -198,6 +198,7 @@ fn input_of(action: Action, fields: &Fields) -> Result<ActionInput, ApiError> {
         Action::Assign => ActionInput::Assign {
             to: given(&fields.to).map(PrincipalId::parse).transpose().map_err(|error| bad_value("to", &error))?,
         },
+        Action::Waive => ActionInput::Waive { receipt: receipt()? },
         Action::Comment => ActionInput::Comment {},
         Action::Escalate => ActionInput::Escalate {},
         // The record refuses these and keeps that they were asked for.
@@ -213,7 +214,6 @@ fn input_of(action: Action, fields: &Fields) -> Result<ActionInput, ApiError> {
         | Action::GrantAttempts
         | Action::AttachEvidence
         | Action::Compensate
-        | Action::Waive
         | Action::DismissFinding => ActionInput::Judged { named: action },
     })
 }
