@@ -88,9 +88,9 @@ pub(super) fn of(rule: SafetyRule, policy: Policy, more: usize) -> Scenario {
             ..base(14)
         },
         SafetyRule::RecheckAtDispatch => Scenario {
-            contract: short_key(),
+            contract: Contract { key_retention_s: Some(1_100), ..keyed() },
             lease: Duration::from_hours(1),
-            waits: &[5, 650],
+            waits: &[650],
             answers: &[Answer::DoneUnheard],
             ..base(13)
         },
