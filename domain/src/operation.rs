@@ -220,6 +220,29 @@ impl State {
         }
     }
 
+    /// The same in the five words of a life cycle: proposed, authorized, executing, completed, uncertain (semantics
+    /// 4.2). What was stopped before anything was sent has none there.
+    pub const fn lifecycle_word(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Proposed => "proposed",
+            Self::Authorized | Self::Claimed => "authorized",
+            Self::Executing | Self::RetryWait => "executing",
+            Self::Succeeded(_) | Self::Failed(_) => "completed",
+            Self::Uncertain(_) | Self::Contradicted(_) => "uncertain",
+            Self::Denied | Self::ApprovalExpired | Self::Cancelled | Self::Superseded => return None,
+        })
+    }
+
+    /// The same in the four words of an outcome: pending, succeeded, failed, uncertain (semantics 4.2).
+    pub const fn outcome_word(self) -> &'static str {
+        match self {
+            Self::Proposed | Self::Authorized | Self::Claimed | Self::Executing | Self::RetryWait => "pending",
+            Self::Succeeded(_) => "succeeded",
+            Self::Failed(_) | Self::Denied | Self::ApprovalExpired | Self::Cancelled | Self::Superseded => "failed",
+            Self::Uncertain(_) | Self::Contradicted(_) => "uncertain",
+        }
+    }
+
     /// What stands behind the word, if anything: `timeout`, `permanent`, `duplicate`, `attested`.
     pub const fn detail(self) -> Option<&'static str> {
         match self {
@@ -1127,6 +1150,17 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn states_in_the_words_of_both_vocabularies() {
+        let words = |state: State| (state.lifecycle_word(), state.outcome_word());
+        assert_eq!(words(State::Claimed), (Some("authorized"), "pending"));
+        assert_eq!(words(State::RetryWait), (Some("executing"), "pending"));
+        assert_eq!(words(State::Succeeded(SuccessBasis::Attested)), (Some("completed"), "succeeded"));
+        assert_eq!(words(State::Failed(Failure::Business)), (Some("completed"), "failed"));
+        assert_eq!(words(State::Contradicted(Contradiction::Duplicate)), (Some("uncertain"), "uncertain"));
+        assert_eq!(words(State::ApprovalExpired), (None, "failed"), "everything that was sent closed negative");
+    }
 
     #[test]
     fn every_state_is_read_back_from_its_parts_and_from_its_name() {

@@ -24,6 +24,8 @@ pub(crate) struct Scenario {
     /// protects, D must bound that (3.5); where absence is proof, nothing may (K6).
     pub(super) freezes: bool,
     pub(super) lease: Duration,
+    /// Whether the sweeper is prompt: what time alone changes is on record at once.
+    pub(super) sweeps: bool,
     /// How long a wait is.
     waits: &'static [u64],
     answers: &'static [Answer],
@@ -59,6 +61,7 @@ fn base(policy: Policy, depth: usize) -> Scenario {
         depth,
         freezes: false,
         lease: LEASE,
+        sweeps: true,
         waits: &[60],
         answers: &[Answer::Done, Answer::DoneUnheard],
         acts: &[],
@@ -90,6 +93,7 @@ pub(super) fn of(rule: SafetyRule, policy: Policy, more: usize) -> Scenario {
         SafetyRule::RecheckAtDispatch => Scenario {
             contract: Contract { key_retention_s: Some(1_100), ..keyed() },
             lease: Duration::from_hours(1),
+            sweeps: false,
             waits: &[650],
             answers: &[Answer::DoneUnheard],
             ..base(13)

@@ -35,6 +35,8 @@ pub(crate) enum Worker {
         operation: String,
         epoch: u64,
         since: Timestamp,
+        /// Where it goes was decided with the dispatch.
+        region: u8,
     },
     /// The request has left; it waits for the answer.
     Waits {
@@ -103,7 +105,10 @@ impl World {
     pub(super) fn make(&mut self, scenario: &Scenario, next: Move) -> bool {
         match next {
             Move::Wait(seconds) => {
-                self.rig.wait(seconds);
+                self.rig.now = self.rig.now.plus(Duration::from_secs(seconds));
+                if scenario.sweeps {
+                    self.rig.refold();
+                }
                 self.destination.requests.retain(|request| request.lands_until >= self.rig.now);
                 true
             }
@@ -133,6 +138,8 @@ impl World {
             Move::ChangeRegion => {
                 self.region = 2;
                 self.rig.scope = Some(region(2));
+                // A change of scope raises the guard epoch (4.6).
+                self.rig.tool.version += 1;
                 self.rig.refold();
                 true
             }
@@ -196,7 +203,7 @@ impl World {
         } else {
             self.sent_without_record += 1;
         }
-        self.workers[worker] = Worker::AboutToSend { operation, epoch, since: self.rig.now };
+        self.workers[worker] = Worker::AboutToSend { operation, epoch, since: self.rig.now, region: self.region };
         true
     }
 
@@ -210,7 +217,7 @@ impl World {
     }
 
     fn send(&mut self, scenario: &Scenario, worker: usize) -> bool {
-        let Worker::AboutToSend { operation, epoch, .. } = self.workers[worker].clone() else { return false };
+        let Worker::AboutToSend { operation, epoch, region, .. } = self.workers[worker].clone() else { return false };
         let record = self.rig.record(&operation);
         let request = Request {
             operation: record.head.id.clone(),
@@ -218,7 +225,7 @@ impl World {
             epoch,
             worker,
             key: scenario.contract.stores.and_then(|_| self.rig.key_of(&operation)),
-            region: self.region,
+            region,
             lands_until: self.rig.now.plus(Duration::from_secs(150)),
         };
         self.destination.requests.push(request);
