@@ -175,10 +175,10 @@ pub(super) fn of(rule: SafetyRule, policy: Policy, more: usize) -> Scenario {
         }
         SafetyRule::NewestOfIntentOnly => Scenario {
             class: Class::Read,
-            waits: &[],
+            waits: &[5],
             answers: &[Answer::DoneUnheard],
-            acts: &[Act::RerunNew, Act::Approve],
-            ..base(10)
+            acts: &[Act::RerunNew],
+            ..base(11)
         },
         SafetyRule::ObservedNeverDispatched => Scenario { mode: Mode::Observed, ..base(4) },
         SafetyRule::RestoreHoldsDispatch => Scenario { contract: keyed(), restores: true, ..base(10) },

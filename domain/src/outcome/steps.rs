@@ -245,9 +245,10 @@ impl Fold<'_> {
     /// F14: an attempt is open. An observed operation's own running attempts are left to F15.
     fn uncertain(&self) -> Option<Step> {
         let observed = self.record.head.mode == Mode::Observed;
+        // With every rule in force nothing is forgotten; it is asked once, not for each attempt.
+        let last = (!self.keeps(SafetyRule::AggregateOverAttempts)).then(|| self.own().last()).flatten();
         let forgets = |attempt: &JudgedAttempt| {
-            let is_last = self.own().last().is_some_and(|last| last.id == attempt.id);
-            (!is_last && !self.keeps(SafetyRule::AggregateOverAttempts))
+            last.is_some_and(|last| last.id != attempt.id)
                 || (attempt.sent.is_some() && attempt.ended_at.is_none() && !self.keeps(SafetyRule::SweepToUncertain))
         };
         let open: Vec<_> = self

@@ -219,6 +219,7 @@ proofs! {
             prove!("A16", rig.state(id), "uncertain(restored)");
         }
         prove_that!("A16", rig.dispatch("op", permit, "w").is_err(), "the old permit is dead");
+        prove_that!("A16", rig.record("op").epoch() > 1_000_000, "no epoch that was given and forgotten is given again");
         prove_that!("A16", rig.claim("op", "w").unwrap_err().to_string().contains("acknowledged"));
         prove!("A16", rig.verdict("op", Action::RerunSameKey), Verdict::Forbidden);
         rig.restore_pending = false;
