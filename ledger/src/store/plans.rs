@@ -8,7 +8,7 @@ use tallystick_domain::query::{OperationQuery, QueueQuery};
 
 use super::list::{Breadth, Statement, page_statement, queue_statement};
 use super::value::Value;
-use super::{Conn, Tx, WORKSPACE, action, line, list, operation};
+use super::{Conn, Tx, WORKSPACE, action, line, list, operation, people};
 use crate::LedgerError;
 
 const ASKED: usize = 3;
@@ -104,6 +104,7 @@ fn lookups() -> Vec<(&'static str, Statement)> {
         ("line_by_link_key", keyed(line::LINKED_LINES, Vec::new(), &text())),
         ("operation_name", keyed(line::IDS_BY_NAME, vec![text()], &text())),
         ("name_by_operation", fixed(line::NAMES_OF, vec![text()])),
+        ("session_by_end", fixed(people::ENDED_SESSION, vec![5_i64.into()])),
         ("key_use", keyed(line::KEY_USES, Vec::new(), &text())),
         ("argument", fixed(line::FIRST_ARGUMENTS, vec![text(), 9_i64.into()])),
         ("operation_source", fixed(line::IDS_OF_SOURCE, vec![text(), text(), 9_i64.into()])),

@@ -39,6 +39,10 @@ pub(super) const NOW: &str = "SELECT COALESCE(
 pub(super) const NEWEST_SEQUENCE: &str = "SELECT COALESCE(MAX(sequence), 0) FROM outbox";
 pub(super) const CHANGES_AFTER: &str = "SELECT sequence, topic, subject, version, needs_attention FROM outbox
      WHERE sequence > $1 ORDER BY sequence LIMIT $2";
+/// The oldest number that the feed keeps. Index: primary key of outbox. Numbers have no gaps here, so none is counted.
+pub(super) const FEED_HORIZON: &str = "SELECT COALESCE(MAX(sequence), 0) - $1 FROM outbox";
+/// The feed's length is looked at after so many numbers.
+pub(super) const FEED_STEP: i64 = 1000;
 pub(super) const SCHEMA_TABLE_EXISTS: &str =
     "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'schema_migration'";
 pub(super) const SCHEMA_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
