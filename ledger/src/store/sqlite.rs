@@ -52,9 +52,9 @@ pub(super) const SCHEMA_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrati
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pages the writer may keep, in negative KiB: its indexes stay in memory while a large file is imported. Taken only
 /// as they are used.
-const WRITER_CACHE: &str = "-32768";
+pub(crate) const WRITER_CACHE: &str = "-32768";
 /// The log is folded into the file after so many pages: a batch of an import is about a thousand.
-const CHECKPOINT_PAGES: &str = "8000";
+pub(crate) const CHECKPOINT_PAGES: &str = "8000";
 /// The most members of one folded commit.
 const FOLD_LIMIT: usize = 128;
 /// How many callers may queue before the next one waits for a place.
