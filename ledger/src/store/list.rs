@@ -90,6 +90,10 @@ const IN_FOUND: &str = concat!("op_id IN (", found!("?", "?"), ")");
 const IS_FOUND: &str = "(((operation_key || '') >= ? AND (operation_key || '') < ?) OR receipt = ?
      OR op_id IN (SELECT op_id FROM operation_name WHERE workspace_id = $1 AND name = ?))";
 
+/// Index: `attention_by_rank`, and nothing but it; PostgreSQL may take another `attention_by_` one, each holds just what
+/// waits.
+pub(super) const COUNT: &str = "SELECT COUNT(*) FROM (SELECT 1 FROM operation WHERE workspace_id = $1
+     AND attention_rank IS NOT NULL LIMIT $2) AS waiting";
 /// Index: `attention_by_reason`, one short scan a reason.
 pub(super) static COUNTS: LazyLock<Arc<str>> = LazyLock::new(|| {
     let counts = Reason::ALL.iter().map(|reason| {
@@ -222,6 +226,12 @@ impl Tx {
     async fn listed(&mut self, statement: Statement) -> Result<Vec<Listed>, LedgerError> {
         let rows = self.fetch(AssertSqlSafe(statement.sql), statement.args).await?;
         rows.into_iter().map(|mut cells| row::read(&mut cells).map(|(listed, _)| listed)).collect()
+    }
+
+    /// How many wait, up to 1000.
+    pub(crate) async fn queue_count(&mut self) -> Result<u32, LedgerError> {
+        let row = self.fetch_one(COUNT, vec![WORKSPACE.into(), COUNT_LIMIT.into()]).await?;
+        row.map_or(Ok(0), |mut cells| cells.count())
     }
 
     /// How many wait, by reason, each up to 1000.

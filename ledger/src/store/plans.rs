@@ -78,6 +78,7 @@ fn queues() -> Vec<(&'static str, Statement)> {
         ("attention_by_rank", queue_statement(&all, None, Some((1, "x")))),
         ("attention_by_reason", queue_statement(&reset, None, None)),
         ("attention_by_assignee", queue_statement(&all, Some("x"), None)),
+        ("attention_by_", fixed(list::COUNT, vec![1000_i64.into()])),
         ("attention_by_reason", fixed(&list::COUNTS, vec![1000_i64.into()])),
         ("attention_by_since", fixed(list::OLDEST, Vec::new())),
         ("attention_by_key_end", fixed(list::LOSING, vec![1_i64.into(), 2_i64.into(), 1000_i64.into()])),

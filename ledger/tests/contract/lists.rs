@@ -116,6 +116,7 @@ async fn the_queue_is_paged_by_urgency_and_counted_by_reason(rig: Rig) {
     assert_eq!((ranks.len(), ids.len()), (7, 7));
     assert_eq!(first.counts.values().sum::<u32>(), 7);
     assert_eq!(first.counts.get(&Reason::Contradicted), Some(&1));
+    assert_eq!(rig.ledger.count_waiting(&viewer()).await.unwrap().count, 7);
     assert!(first.oldest_since.is_some());
     let only = QueueQuery { reason: Some(Reason::Contradicted), ..QueueQuery::default() };
     assert_eq!(rig.ledger.queue(&viewer(), &only).await.unwrap().page.rows.len(), 1);
