@@ -199,7 +199,8 @@ impl Ledger {
             .await
     }
 
-    /// A page of operations, newest first.
+    /// A page of operations, newest first; what a search finds comes by key. Where filters leave out much of what a
+    /// search finds, a page may have fewer rows than asked for and still name the next one.
     pub async fn operations(&self, by: &Actor, query: &OperationQuery) -> Result<Page<Listed>, LedgerError> {
         self.permit(by, Permission::Read, "operations").await?;
         let query = Arc::new(query.clone());
@@ -209,8 +210,15 @@ impl Ledger {
                 Box::pin(async move {
                     // The number first: what is committed meanwhile is told again rather than missed.
                     let (sequence, as_of) = (tx.newest_sequence().await?, tx.now().await?);
-                    let rows = tx.operations_page(&query).await?;
-                    Ok(Page::cut(rows, page_size(query.limit), as_of, sequence, |row| row.head.id.to_string()))
+                    let limit = page_size(query.limit);
+                    let Some(text) = &query.search else {
+                        let rows = tx.operations_page(&query).await?;
+                        return Ok(Page::cut(rows, limit, as_of, sequence, |row| row.head.id.to_string()));
+                    };
+                    let (rows, searched_to) = tx.operations_search(&query, text).await?;
+                    let mut page = Page::cut(rows, limit, as_of, sequence, |row| row.head.key.to_string());
+                    page.next = page.next.or(searched_to);
+                    Ok(page)
                 })
             })
             .await

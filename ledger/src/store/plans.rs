@@ -6,7 +6,7 @@ use sqlx::AssertSqlSafe;
 use tallystick_domain::operation::{Mode, Reason};
 use tallystick_domain::query::{OperationQuery, QueueQuery};
 
-use super::list::{Breadth, Statement, page_statement, queue_statement};
+use super::list::{Statement, page_statement, queue_statement, search_statement, searched_to_statement};
 use super::value::Value;
 use super::{Conn, Tx, WORKSPACE, action, line, list, operation, people};
 use crate::LedgerError;
@@ -52,7 +52,8 @@ fn statements() -> Vec<(&'static str, Statement)> {
 }
 
 fn pages() -> Vec<(&'static str, Statement)> {
-    let page = |query| page_statement(&query, Breadth::Narrow);
+    let page = |query| page_statement(&query);
+    let search = |query, searched_to| search_statement(&query, "x", searched_to);
     let text = || Some("x".to_owned());
     let all = OperationQuery::default;
     vec![
@@ -63,10 +64,14 @@ fn pages() -> Vec<(&'static str, Statement)> {
         ("operation_by_destination", page(OperationQuery { destination: text(), ..all() })),
         ("operation_by_mode", page(OperationQuery { mode: Some(Mode::Guarded), ..all() })),
         ("operation_without_key", page(OperationQuery { without_key: true, ..all() })),
-        ("operation_key_once", page(OperationQuery { search: text(), ..all() })),
-        ("operation_by_receipt", page(OperationQuery { search: text(), ..all() })),
-        ("name_by_name", page(OperationQuery { search: text(), ..all() })),
-        ("primary key", page_statement(&OperationQuery { search: text(), ..all() }, Breadth::Wide)),
+        ("primary key", search(all(), None)),
+        ("operation_key_once", search(all(), None)),
+        ("operation_by_receipt", search(all(), None)),
+        ("name_by_name", search(all(), None)),
+        ("operation_key_once", search(OperationQuery { after: text(), ..all() }, None)),
+        ("operation_key_once", search(OperationQuery { mode: Some(Mode::Guarded), ..all() }, Some("y"))),
+        ("operation_key_once", searched_to_statement("x", None)),
+        ("operation_key_once", searched_to_statement("x", Some("xa"))),
     ]
 }
 
