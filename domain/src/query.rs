@@ -20,7 +20,8 @@ pub struct OperationQuery {
     pub destination: Option<String>,
     /// Guarded or observed.
     pub mode: Option<Mode>,
-    /// Start of an operation key, a whole receipt, a whole id, or a source's name for the operation.
+    /// Start of an operation key, a whole receipt, a whole id, or a source's name for the operation. What it finds comes
+    /// in the order of the keys.
     pub search: Option<String>,
     /// Only those whose key was not given.
     pub without_key: bool,

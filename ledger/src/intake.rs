@@ -79,6 +79,10 @@ impl Ledger {
         report.repeated += repeated_here;
         report.bad = bad;
         self.note_change();
+        // The batch is recorded; that the feed stays long is no reason to say otherwise.
+        if let Err(error) = self.cut_long_feed().await {
+            tracing::warn!(%error, "The change feed could not be cut; the next sweep tries again: {error}");
+        }
         Ok(report)
     }
 }

@@ -24,6 +24,7 @@ pub mod sweep;
 pub mod tools;
 pub mod verify;
 
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tallystick_domain::time::Timestamp;
@@ -45,6 +46,8 @@ struct Inner {
     store: Store,
     ids: Arc<dyn Ids>,
     wake: Wake,
+    /// The newest change up to which the feed is known to be short enough; the least number before anybody looked.
+    feed_short_at: AtomicI64,
     /// What runs beside the callers and ends with the record.
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -71,7 +74,13 @@ impl Ledger {
         if let Store::Postgres(postgres) = &store {
             postgres.settle_feed().await?;
         }
-        let inner = Arc::new(Inner { store, ids, wake: Wake::default(), tasks: Mutex::default() });
+        let inner = Arc::new(Inner {
+            store,
+            ids,
+            wake: Wake::default(),
+            feed_short_at: AtomicI64::new(i64::MIN),
+            tasks: Mutex::default(),
+        });
         let tasks = changes::watch(&inner);
         *inner.tasks.lock().unwrap_or_else(PoisonError::into_inner) = tasks;
         Ok(Self { inner })

@@ -1,5 +1,5 @@
 //! For benches only: keeps the statements that a use case ran, and runs them again bare. The same SQL text, the same
-//! driver, the same durability, and nothing of ours around them: what a figure is compared with.
+//! driver, the same durability and page cache, and nothing of ours around them: what a figure is compared with.
 
 #![expect(clippy::disallowed_methods, reason = "a bench measures with the machine's own clock")]
 
@@ -11,6 +11,7 @@ use sqlx::{Connection as _, SqlStr, SqliteConnection};
 
 use crate::LedgerError;
 use crate::store::fault::from_driver;
+use crate::store::sqlite::{CHECKPOINT_PAGES, WRITER_CACHE};
 use crate::store::value::Value;
 
 static TAPE: Mutex<Option<Vec<Statement>>> = Mutex::new(None);
@@ -58,11 +59,6 @@ pub(crate) fn note(sql: &SqlStr, args: &[Value], reads: bool) {
 }
 
 impl Tape {
-    /// How many units of work wrote something.
-    pub fn units(&self) -> usize {
-        self.0.iter().filter(|statement| statement.is("SAVEPOINT member")).count()
-    }
-
     /// Runs the tape's longest reading statement `times` over a `SQLite` file; the time of each run.
     pub async fn read_again(&self, url: &str, times: usize) -> Result<Vec<Duration>, LedgerError> {
         let longest =
@@ -83,7 +79,7 @@ impl Tape {
     /// Runs the tape's writes again into a fresh `SQLite` file that has the schema; how long they took in all.
     pub async fn write_again(&self, url: &str, commits: Commits) -> Result<Duration, LedgerError> {
         let mut connection = open(url).await?;
-        let writes: Vec<Statement> = self.0.iter().filter_map(|statement| bare(statement, commits)).collect();
+        let writes = bare(&self.0, commits);
         let start = Instant::now();
         for statement in &writes {
             bound(statement).execute(&mut connection).await.map_err(from_driver)?;
@@ -94,19 +90,26 @@ impl Tape {
     }
 }
 
-/// A statement as it is run bare: what folds units into one commit is left out, or becomes a commit.
-fn bare(statement: &Statement, commits: Commits) -> Option<Statement> {
+/// The writes as they are run bare: what folds units into one commit is left out, or becomes a commit of each. A unit
+/// that was alone in its transaction has no savepoint and is bare already.
+fn bare(tape: &[Statement], commits: Commits) -> Vec<Statement> {
     let control = |sql: &'static str| Statement { sql: SqlStr::from_static(sql), args: Vec::new(), reads: false };
-    if statement.reads {
-        return None;
+    let writes: Vec<&Statement> = tape.iter().filter(|statement| !statement.reads).collect();
+    let mut is_folded = false;
+    let mut bare = Vec::with_capacity(writes.len());
+    for (at, statement) in writes.iter().enumerate() {
+        if statement.is("BEGIN IMMEDIATE") {
+            is_folded = writes.get(at + 1).is_some_and(|next| next.is("SAVEPOINT member"));
+        }
+        match (commits, statement.sql.as_str()) {
+            (Commits::OneEach, "BEGIN IMMEDIATE" | "COMMIT") if is_folded => {}
+            (Commits::AsWritten, "SAVEPOINT member" | "RELEASE member") => {}
+            (Commits::OneEach, "SAVEPOINT member") => bare.push(control("BEGIN IMMEDIATE")),
+            (Commits::OneEach, "RELEASE member") => bare.push(control("COMMIT")),
+            _ => bare.push((*statement).clone()),
+        }
     }
-    match (commits, statement.sql.as_str()) {
-        (Commits::OneEach, "BEGIN IMMEDIATE" | "COMMIT")
-        | (Commits::AsWritten, "SAVEPOINT member" | "RELEASE member") => None,
-        (Commits::OneEach, "SAVEPOINT member") => Some(control("BEGIN IMMEDIATE")),
-        (Commits::OneEach, "RELEASE member") => Some(control("COMMIT")),
-        _ => Some(statement.clone()),
-    }
+    bare
 }
 
 fn bound(statement: &Statement) -> sqlx::query::Query<'_, sqlx::Sqlite, sqlx::sqlite::SqliteArguments> {
@@ -129,6 +132,28 @@ async fn open(url: &str) -> Result<SqliteConnection, LedgerError> {
         .busy_timeout(Duration::from_secs(10))
         .statement_cache_capacity(300)
         .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full);
+        .synchronous(SqliteSynchronous::Full)
+        .pragma("cache_size", WRITER_CACHE)
+        .pragma("wal_autocheckpoint", CHECKPOINT_PAGES);
     SqliteConnection::connect_with(&options).await.map_err(from_driver)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_get_a_commit_of_their_own_whether_they_were_folded_or_alone() {
+        let tape: Vec<Statement> = "BEGIN IMMEDIATE|a|COMMIT|BEGIN IMMEDIATE|SAVEPOINT member|b|RELEASE member|SAVEPOINT member|c|RELEASE member|COMMIT"
+            .split('|')
+            .map(|sql| Statement { sql: SqlStr::from_static(sql), args: Vec::new(), reads: false })
+            .collect();
+        let words =
+            |commits| bare(&tape, commits).iter().map(|one| one.sql.as_str().to_owned()).collect::<Vec<_>>().join("|");
+        assert_eq!(
+            words(Commits::OneEach),
+            "BEGIN IMMEDIATE|a|COMMIT|BEGIN IMMEDIATE|b|COMMIT|BEGIN IMMEDIATE|c|COMMIT"
+        );
+        assert_eq!(words(Commits::AsWritten), "BEGIN IMMEDIATE|a|COMMIT|BEGIN IMMEDIATE|b|c|COMMIT");
+    }
 }

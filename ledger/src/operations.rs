@@ -86,6 +86,17 @@ pub struct QueuePage {
     pub losing_soon: u32,
 }
 
+/// How much waits for a person, for what stands around every page.
+#[derive(Debug, Clone, Copy)]
+pub struct Waiting {
+    /// Exact up to 999, then 1000 stands for more.
+    pub count: u32,
+    /// The record's clock when it was counted.
+    pub as_of: Timestamp,
+    /// The newest change that it shows.
+    pub sequence: i64,
+}
+
 /// One journal entry as a timeline shows it.
 #[derive(Debug, Clone)]
 pub struct Entry {
@@ -188,7 +199,8 @@ impl Ledger {
             .await
     }
 
-    /// A page of operations, newest first.
+    /// A page of operations, newest first; what a search finds comes by key. Where filters leave out much of what a
+    /// search finds, a page may have fewer rows than asked for and still name the next one.
     pub async fn operations(&self, by: &Actor, query: &OperationQuery) -> Result<Page<Listed>, LedgerError> {
         self.permit(by, Permission::Read, "operations").await?;
         let query = Arc::new(query.clone());
@@ -198,8 +210,15 @@ impl Ledger {
                 Box::pin(async move {
                     // The number first: what is committed meanwhile is told again rather than missed.
                     let (sequence, as_of) = (tx.newest_sequence().await?, tx.now().await?);
-                    let rows = tx.operations_page(&query).await?;
-                    Ok(Page::cut(rows, page_size(query.limit), as_of, sequence, |row| row.head.id.to_string()))
+                    let limit = page_size(query.limit);
+                    let Some(text) = &query.search else {
+                        let rows = tx.operations_page(&query).await?;
+                        return Ok(Page::cut(rows, limit, as_of, sequence, |row| row.head.id.to_string()));
+                    };
+                    let (rows, searched_to) = tx.operations_search(&query, text).await?;
+                    let mut page = Page::cut(rows, limit, as_of, sequence, |row| row.head.key.to_string());
+                    page.next = page.next.or(searched_to);
+                    Ok(page)
                 })
             })
             .await
@@ -213,6 +232,19 @@ impl Ledger {
             .read(move |tx| {
                 let (query, by) = (Arc::clone(&query), by.clone());
                 Box::pin(async move { queue_page(tx, &by, &query).await })
+            })
+            .await
+    }
+
+    /// How much waits for a person. Cheaper than a page of the queue: no row is read.
+    pub async fn count_waiting(&self, by: &Actor) -> Result<Waiting, LedgerError> {
+        self.permit(by, Permission::Read, "queue").await?;
+        self.store()
+            .read(|tx| {
+                Box::pin(async move {
+                    let (sequence, as_of) = (tx.newest_sequence().await?, tx.now().await?);
+                    Ok(Waiting { count: tx.queue_count().await?, as_of, sequence })
+                })
             })
             .await
     }

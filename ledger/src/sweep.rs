@@ -1,6 +1,8 @@
 //! The sweeper: decisions that change by time alone are made again when their time has come, and work that was left
 //! over (folding again after a tool or a source changed) goes on.
 
+use std::sync::atomic::Ordering;
+
 use tallystick_domain::name::OperationId;
 
 use crate::desk::Desk;
@@ -10,13 +12,19 @@ use crate::{Ledger, LedgerError};
 
 /// How many operations one transaction folds again.
 const BATCH: u32 = 100;
+/// How many cuts of the change feed are made at a time.
+const CUTS: u32 = 5;
 
 impl Ledger {
     /// Folds again up to `limit` operations whose `next_change_at` has passed; how many changed. Also goes on with
     /// folding that was left over, forgets ended sessions and cuts the change feed at its old end.
+    ///
+    /// What there is to do is found by reading: where nothing is due, nothing is written, no other process waits for
+    /// the lock, and the store's writer rests.
     pub async fn sweep(&self, limit: u32) -> Result<u32, LedgerError> {
-        let mut changed = self.finish_refolds().await?;
-        let mut left = limit;
+        let due = self.store().read(|tx| Box::pin(look(tx))).await?;
+        let mut changed = if due.refolds { self.finish_refolds().await? } else { 0 };
+        let mut left = if due.operations { limit } else { 0 };
         while left > 0 {
             let batch = left.min(BATCH);
             let (found, now_changed) = self.store().write(move |tx| Box::pin(fold_due(tx, batch))).await?;
@@ -26,11 +34,31 @@ impl Ledger {
                 break;
             }
         }
-        self.store().write(|tx| Box::pin(tidy(tx))).await?;
+        if due.sessions {
+            self.store().write(|tx| Box::pin(forget_sessions(tx))).await?;
+        }
+        self.cut_long_feed().await?;
         if changed > 0 {
             self.note_change();
         }
         Ok(changed)
+    }
+
+    /// Cuts the change feed if it is long, in a few short transactions; whoever comes next goes on. Done by the sweeps,
+    /// and by an import: a process that only imports does not leave it to the next one that serves.
+    pub(crate) async fn cut_long_feed(&self) -> Result<(), LedgerError> {
+        let short_at = self.inner.feed_short_at.load(Ordering::Relaxed);
+        let short_at = self.store().read(move |tx| Box::pin(tx.feed_short_at(short_at))).await?;
+        if let Some(short_at) = short_at {
+            self.inner.feed_short_at.store(short_at, Ordering::Relaxed);
+            return Ok(());
+        }
+        for _ in 0..CUTS {
+            if !self.store().write(|tx| Box::pin(tx.feed_cut())).await? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Folds again what changed tools and sources left to be folded; how many operations changed.
@@ -48,6 +76,22 @@ impl Ledger {
         }
         Ok(changed)
     }
+}
+
+/// What is due.
+struct Due {
+    refolds: bool,
+    operations: bool,
+    sessions: bool,
+}
+
+async fn look(tx: &mut Tx) -> Result<Due, LedgerError> {
+    let now = tx.now().await?;
+    Ok(Due {
+        refolds: tx.refold_next().await?.is_some(),
+        operations: !tx.operation_ids_due(now, 1).await?.is_empty(),
+        sessions: tx.has_ended_sessions(now).await?,
+    })
 }
 
 async fn fold_due(tx: &mut Tx, limit: u32) -> Result<(u32, u32), LedgerError> {
@@ -85,8 +129,7 @@ async fn fold(tx: &mut Tx, ids: Vec<String>) -> Result<u32, LedgerError> {
     Ok(changed)
 }
 
-async fn tidy(tx: &mut Tx) -> Result<(), LedgerError> {
+async fn forget_sessions(tx: &mut Tx) -> Result<(), LedgerError> {
     let now = tx.now().await?;
-    tx.sessions_forget(now).await?;
-    tx.feed_cut().await
+    tx.sessions_forget(now).await
 }

@@ -1,4 +1,4 @@
-//! `/operations`: every operation, newest first; filters and search stand in the address.
+//! `/operations`: every operation, newest first, or what a search finds, by key; filters and search stand in the address.
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
@@ -40,7 +40,15 @@ pub fn content(view: OperationsView, pairs: &Pairs) -> AnyView {
             row,
         })
         .collect();
+    let (order, caption) = match value(pairs, "search") {
+        Some(_) => ("by key", "Operations, by key"),
+        None => ("newest first", "Operations, newest first"),
+    };
     let list = match (rows.is_empty(), is_filtered) {
+        (true, _) if view.next.is_some() => empty(
+            "No operation matches yet",
+            "Only the next keys with this beginning were searched. There are more; go on with the next rows.",
+        ),
         (true, true) => empty(
             "No operation matches",
             "The whole record was searched. Take a filter away, or look for the start of the key.",
@@ -49,14 +57,14 @@ pub fn content(view: OperationsView, pairs: &Pairs) -> AnyView {
             "No operation is on record",
             "Import what already happened with `tallystick import FILE`, or let an agent propose with POST /api/v1/operations.",
         ),
-        (false, _) => operation_table("Operations, newest first", rows),
+        (false, _) => operation_table(caption, rows),
     };
     let next = view.next.map(|after| address("/operations", &with(pairs, "after", &after)));
     view! {
         <section aria-labelledby="operations-title" class="page">
             <div class="head">
                 <h1 id="operations-title">"Operations"</h1>
-                <p class="head__note">"newest first"</p>
+                <p class="head__note">{order}</p>
             </div>
             {filters(pairs, view.tools, view.destinations, is_filtered)}
             {list}

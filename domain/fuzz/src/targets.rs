@@ -299,7 +299,7 @@ fn line(bytes: &[u8]) -> Result<bool, String> {
             hold(!names.is_empty(), "an act on nothing")?;
             survives_writing(&fact)?;
         }
-        Says::LayerDeclared => {}
+        Says::LayerDeclared(_) => {}
     }
     Ok(true)
 }

@@ -137,7 +137,7 @@ pub fn evaluate(situation: &Situation) -> Ruling {
     Ruling { row: winner.id.into(), why: winner.why.into(), recommended, actions, facts: Vec::new(), known: Vec::new() }
 }
 
-/// What a test that switches a safety rule off lets through. With [`Policy::FULL`] nothing.
+/// What a test that switches a safety rule off lets through. With every rule in force nothing.
 fn switched_off(actions: &mut [ActionRuling], s: &Situation) {
     let open = |rule, state: bool| !s.policy.keeps(rule) && state;
     let doubtful = s.is_uncertain() && s.is_guarded();

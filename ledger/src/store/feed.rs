@@ -14,6 +14,8 @@ pub(crate) const RESYNC_TOPIC: &str = "resync";
 const TOLD_LIMIT: usize = (1 << 14) - 2;
 /// The feed keeps at least this many numbers; whoever is further behind reads everything again.
 const KEPT: i64 = 200_000;
+/// How many changes one transaction cuts: after a large import there are many, and others want to write too.
+const CUT_LIMIT: i64 = 20_000;
 const HORIZON: &str = "feed_cut_to";
 
 static OUTBOX: Table = Table {
@@ -31,8 +33,11 @@ static NUMBERED_OUTBOX: Table = Table {
 const CUT_TO: &str = "SELECT value FROM setting WHERE workspace_id = $1 AND name = $2";
 const SET_CUT: &str = "INSERT INTO setting (workspace_id, name, value, version) VALUES ($1, $2, $3, 1)
      ON CONFLICT (workspace_id, name) DO UPDATE SET value = excluded.value";
-/// Index: primary key of outbox. The oldest number that stays.
-const NEW_HORIZON: &str = "SELECT sequence FROM outbox ORDER BY sequence DESC LIMIT 1 OFFSET $1";
+/// Index: primary key of outbox.
+const IS_SURPLUS: &str = "SELECT 1 FROM outbox WHERE sequence < $1 LIMIT 1";
+/// Index: primary key of outbox. Where a cut ends that takes no more than so many.
+const CUT_END: &str = "SELECT sequence FROM outbox WHERE sequence < $1 ORDER BY sequence LIMIT 1 OFFSET $2";
+/// Index: primary key of outbox.
 const CUT: &str = "DELETE FROM outbox WHERE sequence < $1";
 
 impl Tx {
@@ -128,13 +133,34 @@ impl Tx {
         Ok(text.and_then(|text| text.parse().ok()).unwrap_or(0))
     }
 
-    /// Cuts the feed at its old end.
-    pub(crate) async fn feed_cut(&mut self) -> Result<(), LedgerError> {
-        let row = self.fetch_one(NEW_HORIZON, vec![KEPT.into()]).await?;
-        let Some(horizon) = row.map(|mut cells| cells.int()).transpose()? else { return Ok(()) };
-        let args = vec![WORKSPACE.into(), HORIZON.into(), horizon.to_string().into()];
+    /// The newest number up to which the feed is known to be short enough; `None` if it holds more than it keeps.
+    /// `known` is the last such number. Where counting means reading (PostgreSQL) it is done again only after many more.
+    pub(crate) async fn feed_short_at(&mut self, known: i64) -> Result<Option<i64>, LedgerError> {
+        let newest = self.newest_sequence().await?;
+        let worth_looking = if self.is_postgres() { postgres::FEED_STEP } else { sqlite::FEED_STEP };
+        if newest.saturating_sub(known) < worth_looking {
+            return Ok(Some(known));
+        }
+        Ok(if self.feed_horizon().await?.is_some() { None } else { Some(newest) })
+    }
+
+    /// Cuts the feed at its old end, up to a limit; whether more is left to be cut.
+    pub(crate) async fn feed_cut(&mut self) -> Result<bool, LedgerError> {
+        let Some(horizon) = self.feed_horizon().await? else { return Ok(false) };
+        let end = self.fetch_one(CUT_END, vec![horizon.into(), CUT_LIMIT.into()]).await?;
+        let end = end.map(|mut cells| cells.int()).transpose()?;
+        let cut_to = end.unwrap_or(horizon);
+        let args = vec![WORKSPACE.into(), HORIZON.into(), cut_to.to_string().into()];
         self.execute(SET_CUT, args).await?;
-        self.execute(CUT, vec![horizon.into()]).await.map(|_| ())
+        self.execute(CUT, vec![cut_to.into()]).await?;
+        Ok(end.is_some())
+    }
+
+    /// The oldest number that stays, if there are older ones.
+    async fn feed_horizon(&mut self) -> Result<Option<i64>, LedgerError> {
+        let row = self.fetch_one(self.pick(sqlite::FEED_HORIZON, postgres::FEED_HORIZON), vec![KEPT.into()]).await?;
+        let Some(horizon) = row.map(|mut cells| cells.int()).transpose()? else { return Ok(None) };
+        Ok(self.fetch_one(IS_SURPLUS, vec![horizon.into()]).await?.map(|_| horizon))
     }
 }
 

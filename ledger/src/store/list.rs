@@ -16,12 +16,14 @@ use super::{Tx, WORKSPACE, row};
 use crate::LedgerError;
 use crate::operations::Listed;
 
-/// A search that finds more than this is answered by reading the newest first; fewer are found by their indexes.
+/// How many keys with the searched beginning one page looks through for those that its other filters let pass.
 #[cfg(not(feature = "test-clock"))]
-const NARROW: i64 = 10_000;
-/// Tests need not record ten thousand operations to meet the other way.
+const SEARCHED: i64 = 2000;
+/// Tests need not record thousands of operations to meet the end of what one page looks through.
 #[cfg(feature = "test-clock")]
-const NARROW: i64 = 1000;
+const SEARCHED: i64 = 100;
+/// How many operations with exactly the searched receipt or name are found, the newest.
+const EXACT_LIMIT: i64 = 1000;
 /// Counts stop here.
 const COUNT_LIMIT: i64 = 1000;
 /// How many names a filter offers.
@@ -41,9 +43,14 @@ impl Statement {
 
     /// Adds a condition in which each `?` stands for the next of the values.
     fn and(&mut self, condition: &'static str, values: Vec<Value>) {
-        self.sql.push_str(" AND ");
+        self.push(" AND ", Vec::new());
+        self.push(condition, values);
+    }
+
+    /// Adds a piece in which each `?` stands for the next of the values.
+    fn push(&mut self, text: &'static str, values: Vec<Value>) {
         let mut values = values.into_iter();
-        for (at, piece) in condition.split('?').enumerate() {
+        for (at, piece) in text.split('?').enumerate() {
             if at > 0 {
                 self.args.extend(values.next());
                 let _ = write!(self.sql, "${}", self.args.len());
@@ -58,6 +65,18 @@ impl Statement {
         }
     }
 
+    fn and_filters(&mut self, query: &OperationQuery) {
+        self.and_text("state = ?", query.state.as_ref());
+        self.and_text("tool = ?", query.tool.as_ref());
+        self.and_text("destination = ?", query.destination.as_ref());
+        if let Some(mode) = query.mode {
+            self.and("mode = ?", vec![mode.name().into()]);
+        }
+        if query.without_key {
+            self.and("key_given = FALSE", Vec::new());
+        }
+    }
+
     /// Ends the statement.
     fn order(&mut self, order: &'static str, limit: i64) {
         self.args.push(limit.into());
@@ -65,31 +84,49 @@ impl Statement {
     }
 }
 
-/// Indexes: primary key, `operation_key_once`, `operation_by_receipt`, `name_by_name`. `$2` the text, `$3` the end of
-/// its range.
-macro_rules! found {
-    ($text:literal, $end:literal) => {
-        concat!(
-            "SELECT op_id FROM operation WHERE workspace_id = $1 AND op_id = ",
-            $text,
-            " UNION SELECT op_id FROM operation WHERE workspace_id = $1 AND operation_key >= ",
-            $text,
-            " AND operation_key < ",
-            $end,
-            " UNION SELECT op_id FROM operation WHERE workspace_id = $1 AND receipt = ",
-            $text,
-            " UNION SELECT op_id FROM operation_name WHERE workspace_id = $1 AND name = ",
-            $text
-        )
-    };
-}
-pub(super) const PREFIX_COUNT: &str = "SELECT COUNT(*) FROM (SELECT 1 FROM operation
-     WHERE workspace_id = $1 AND operation_key >= $2 AND operation_key < $3 LIMIT $4) AS found";
-const IN_FOUND: &str = concat!("op_id IN (", found!("?", "?"), ")");
-/// Reads by the order of the page and filters; the concatenation keeps the planner from sorting a large range.
-const IS_FOUND: &str = "(((operation_key || '') >= ? AND (operation_key || '') < ?) OR receipt = ?
-     OR op_id IN (SELECT op_id FROM operation_name WHERE workspace_id = $1 AND name = ?))";
+/// What a text names exactly, each bounded. Indexes: primary key, `operation_by_receipt`, `name_by_name`.
+const EXACTLY: &str = "SELECT op_id FROM operation WHERE workspace_id = $1 AND op_id = ?
+     UNION ALL SELECT op_id FROM (SELECT op_id FROM operation WHERE workspace_id = $1 AND receipt = ?
+        ORDER BY op_id DESC LIMIT ?) AS receipts
+     UNION ALL SELECT op_id FROM (SELECT op_id FROM operation_name WHERE workspace_id = $1 AND name = ?
+        LIMIT ?) AS names";
 
+/// Where a search goes on: the keys with its beginning that were not shown yet, in their order.
+struct KeyRange<'q> {
+    from: &'q str,
+    /// Whether `from` itself belongs to it.
+    is_closed: bool,
+    end: String,
+}
+
+impl<'q> KeyRange<'q> {
+    fn of(text: &'q str, after: Option<&'q str>) -> Self {
+        // Beyond this end no key with that beginning sorts (byte order in both engines).
+        let end = format!("{text}\u{10FFFF}");
+        match after {
+            Some(after) if after >= text => Self { from: after, is_closed: false, end },
+            Some(_) | None => Self { from: text, is_closed: true, end },
+        }
+    }
+
+    /// Only one lower bound: SQLite seeks by one and reads on to the other.
+    fn condition(&self) -> &'static str {
+        if self.is_closed {
+            "operation_key >= ? AND operation_key < ?"
+        } else {
+            "operation_key > ? AND operation_key < ?"
+        }
+    }
+
+    fn values(&self) -> Vec<Value> {
+        vec![self.from.into(), self.end.as_str().into()]
+    }
+}
+
+/// Index: `attention_by_rank`, and nothing but it; PostgreSQL may take another `attention_by_` one, each holds just what
+/// waits.
+pub(super) const COUNT: &str = "SELECT COUNT(*) FROM (SELECT 1 FROM operation WHERE workspace_id = $1
+     AND attention_rank IS NOT NULL LIMIT $2) AS waiting";
 /// Index: `attention_by_reason`, one short scan a reason.
 pub(super) static COUNTS: LazyLock<Arc<str>> = LazyLock::new(|| {
     let counts = Reason::ALL.iter().map(|reason| {
@@ -128,40 +165,51 @@ pub(super) const DUE: &str = "SELECT op_id FROM operation WHERE workspace_id = $
 pub(super) const IDS_OF_TOOL: &str = "SELECT op_id FROM operation WHERE workspace_id = $1 AND tool = $2 AND op_id > $3
      ORDER BY op_id LIMIT $4";
 
-/// How many operations a search finds by the beginning of their keys.
-#[derive(Clone, Copy)]
-pub(super) enum Breadth {
-    /// Few: find them, then sort.
-    Narrow,
-    /// Many: read the newest and leave out what does not match.
-    Wide,
+/// The last of the keys that one page of a search looks through, if there are more. Index: `operation_key_once`, and
+/// nothing but it.
+pub(super) fn searched_to_statement(text: &str, after: Option<&str>) -> Statement {
+    let range = KeyRange::of(text, after);
+    let sql = "SELECT operation_key FROM operation WHERE workspace_id = $1".to_owned();
+    let mut statement = Statement { sql, args: vec![WORKSPACE.into()] };
+    statement.and(range.condition(), range.values());
+    statement.push(" ORDER BY operation_key LIMIT 1 OFFSET ?", vec![SEARCHED.into()]);
+    statement
 }
 
-/// Beyond this text none with that beginning sorts (byte order in both engines).
-fn end_of(text: &str) -> String {
-    format!("{text}\u{10FFFF}")
-}
-
-pub(super) fn page_statement(query: &OperationQuery, breadth: Breadth) -> Statement {
+/// A page of what a text finds, in the order of the keys: what it names exactly, and the keys that begin with it. As
+/// many of these are looked at as the page has rows; where other filters leave some out, up to `searched_to`.
+pub(super) fn search_statement(query: &OperationQuery, text: &str, searched_to: Option<&str>) -> Statement {
+    let limit = i64::from(page_size(query.limit)) + 1;
+    let range = KeyRange::of(text, query.after.as_deref());
     let mut statement = Statement::listing();
-    if let Some(text) = query.search.as_deref() {
-        let end = end_of(text);
-        match breadth {
-            Breadth::Narrow => {
-                statement.and(IN_FOUND, vec![text.into(), text.into(), end.into(), text.into(), text.into()]);
-            }
-            Breadth::Wide => statement.and(IS_FOUND, vec![text.into(), end.into(), text.into(), text.into()]),
-        }
+    statement.push(" AND op_id IN (", Vec::new());
+    let exactly = vec![text.into(), text.into(), EXACT_LIMIT.into(), text.into(), EXACT_LIMIT.into()];
+    statement.push(EXACTLY, exactly);
+    statement
+        .push(" UNION ALL SELECT op_id FROM (SELECT op_id FROM operation WHERE workspace_id = $1 AND ", Vec::new());
+    statement.push(range.condition(), range.values());
+    let looked_at = if narrows(query) { SEARCHED + 1 } else { limit };
+    statement.push(" ORDER BY operation_key LIMIT ?) AS keys)", vec![looked_at.into()]);
+    statement.and_filters(query);
+    statement.and_text("operation_key > ?", query.after.as_ref());
+    if let Some(searched_to) = searched_to {
+        statement.and("operation_key <= ?", vec![searched_to.into()]);
     }
-    statement.and_text("state = ?", query.state.as_ref());
-    statement.and_text("tool = ?", query.tool.as_ref());
-    statement.and_text("destination = ?", query.destination.as_ref());
-    if let Some(mode) = query.mode {
-        statement.and("mode = ?", vec![mode.name().into()]);
-    }
-    if query.without_key {
-        statement.and("key_given = FALSE", Vec::new());
-    }
+    // Not the bare column: a planner would rather read all keys in their order than sort the few that were found.
+    statement.order("(operation_key || '')", limit);
+    statement
+}
+
+/// Whether filters beside the search may leave out what it finds.
+fn narrows(query: &OperationQuery) -> bool {
+    let OperationQuery { state, tool, destination, mode, without_key, search: _, after: _, limit: _ } = query;
+    state.is_some() || tool.is_some() || destination.is_some() || mode.is_some() || *without_key
+}
+
+/// A page of all operations, newest first.
+pub(super) fn page_statement(query: &OperationQuery) -> Statement {
+    let mut statement = Statement::listing();
+    statement.and_filters(query);
     statement.and_text("op_id < ?", query.after.as_ref());
     statement.order("op_id DESC", i64::from(page_size(query.limit)) + 1);
     statement
@@ -194,17 +242,24 @@ impl Tx {
     /// Index: the primary key, or that of the most telling filter (`operation_by_state`, `_by_tool`,
     /// `_by_destination`, `_by_mode`, `operation_without_key`).
     pub(crate) async fn operations_page(&mut self, query: &OperationQuery) -> Result<Vec<Listed>, LedgerError> {
-        let breadth = match &query.search {
-            Some(text) => self.search_breadth(text).await?,
-            None => Breadth::Narrow,
-        };
-        self.listed(page_statement(query, breadth)).await
+        self.listed(page_statement(query)).await
     }
 
-    async fn search_breadth(&mut self, text: &str) -> Result<Breadth, LedgerError> {
-        let args = vec![WORKSPACE.into(), text.into(), end_of(text).into(), (NARROW + 1).into()];
-        let count = self.fetch_one(PREFIX_COUNT, args).await?.map_or(Ok(0), |mut cells| cells.int())?;
-        Ok(if count > NARROW { Breadth::Wide } else { Breadth::Narrow })
+    /// What a text finds, by key: one row more than a page, if there are more. Beside it the key up to which was
+    /// searched, if that is not the last: fewer rows than a page are then not all there are.
+    pub(crate) async fn operations_search(
+        &mut self,
+        query: &OperationQuery,
+        text: &str,
+    ) -> Result<(Vec<Listed>, Option<String>), LedgerError> {
+        let searched_to = if narrows(query) {
+            let Statement { sql, args } = searched_to_statement(text, query.after.as_deref());
+            self.fetch_one(AssertSqlSafe(sql), args).await?.map(|mut cells| cells.text()).transpose()?
+        } else {
+            None
+        };
+        let rows = self.listed(search_statement(query, text, searched_to.as_deref())).await?;
+        Ok((rows, searched_to))
     }
 
     /// What waits for a person, most urgent first: one row more than a page, if there are more.
@@ -222,6 +277,12 @@ impl Tx {
     async fn listed(&mut self, statement: Statement) -> Result<Vec<Listed>, LedgerError> {
         let rows = self.fetch(AssertSqlSafe(statement.sql), statement.args).await?;
         rows.into_iter().map(|mut cells| row::read(&mut cells).map(|(listed, _)| listed)).collect()
+    }
+
+    /// How many wait, up to 1000.
+    pub(crate) async fn queue_count(&mut self) -> Result<u32, LedgerError> {
+        let row = self.fetch_one(COUNT, vec![WORKSPACE.into(), COUNT_LIMIT.into()]).await?;
+        row.map_or(Ok(0), |mut cells| cells.count())
     }
 
     /// How many wait, by reason, each up to 1000.

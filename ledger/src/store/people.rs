@@ -71,6 +71,8 @@ const SESSION: &str = "SELECT id_hash, principal_id, data, expires_at FROM sessi
      WHERE workspace_id = $1 AND id_hash = $2 AND expires_at > $3";
 const END_SESSION: &str = "DELETE FROM session WHERE workspace_id = $1 AND id_hash = $2";
 /// Index: `session_by_end`.
+pub(super) const ENDED_SESSION: &str = "SELECT 1 FROM session WHERE workspace_id = $1 AND expires_at <= $2 LIMIT 1";
+/// Index: `session_by_end`.
 const FORGET_SESSIONS: &str = "DELETE FROM session WHERE workspace_id = $1 AND expires_at <= $2";
 /// Index: primary key of setting.
 const SETTING: &str = "SELECT value, version FROM setting WHERE workspace_id = $1 AND name = $2";
@@ -234,6 +236,11 @@ impl Tx {
     /// Ends a session.
     pub(crate) async fn session_delete(&mut self, id_hash: &[u8]) -> Result<(), LedgerError> {
         self.execute(END_SESSION, vec![WORKSPACE.into(), id_hash.into()]).await.map(|_| ())
+    }
+
+    /// Whether any session has ended.
+    pub(crate) async fn has_ended_sessions(&mut self, now: Timestamp) -> Result<bool, LedgerError> {
+        Ok(self.fetch_one(ENDED_SESSION, vec![WORKSPACE.into(), now.into()]).await?.is_some())
     }
 
     /// Forgets sessions that have ended.

@@ -6,9 +6,9 @@ use sqlx::AssertSqlSafe;
 use tallystick_domain::operation::{Mode, Reason};
 use tallystick_domain::query::{OperationQuery, QueueQuery};
 
-use super::list::{Breadth, Statement, page_statement, queue_statement};
+use super::list::{Statement, page_statement, queue_statement, search_statement, searched_to_statement};
 use super::value::Value;
-use super::{Conn, Tx, WORKSPACE, action, line, list, operation};
+use super::{Conn, Tx, WORKSPACE, action, line, list, operation, people};
 use crate::LedgerError;
 
 const ASKED: usize = 3;
@@ -52,7 +52,8 @@ fn statements() -> Vec<(&'static str, Statement)> {
 }
 
 fn pages() -> Vec<(&'static str, Statement)> {
-    let page = |query| page_statement(&query, Breadth::Narrow);
+    let page = |query| page_statement(&query);
+    let search = |query, searched_to| search_statement(&query, "x", searched_to);
     let text = || Some("x".to_owned());
     let all = OperationQuery::default;
     vec![
@@ -63,10 +64,14 @@ fn pages() -> Vec<(&'static str, Statement)> {
         ("operation_by_destination", page(OperationQuery { destination: text(), ..all() })),
         ("operation_by_mode", page(OperationQuery { mode: Some(Mode::Guarded), ..all() })),
         ("operation_without_key", page(OperationQuery { without_key: true, ..all() })),
-        ("operation_key_once", page(OperationQuery { search: text(), ..all() })),
-        ("operation_by_receipt", page(OperationQuery { search: text(), ..all() })),
-        ("name_by_name", page(OperationQuery { search: text(), ..all() })),
-        ("primary key", page_statement(&OperationQuery { search: text(), ..all() }, Breadth::Wide)),
+        ("primary key", search(all(), None)),
+        ("operation_key_once", search(all(), None)),
+        ("operation_by_receipt", search(all(), None)),
+        ("name_by_name", search(all(), None)),
+        ("operation_key_once", search(OperationQuery { after: text(), ..all() }, None)),
+        ("operation_key_once", search(OperationQuery { mode: Some(Mode::Guarded), ..all() }, Some("y"))),
+        ("operation_key_once", searched_to_statement("x", None)),
+        ("operation_key_once", searched_to_statement("x", Some("xa"))),
     ]
 }
 
@@ -78,6 +83,7 @@ fn queues() -> Vec<(&'static str, Statement)> {
         ("attention_by_rank", queue_statement(&all, None, Some((1, "x")))),
         ("attention_by_reason", queue_statement(&reset, None, None)),
         ("attention_by_assignee", queue_statement(&all, Some("x"), None)),
+        ("attention_by_", fixed(list::COUNT, vec![1000_i64.into()])),
         ("attention_by_reason", fixed(&list::COUNTS, vec![1000_i64.into()])),
         ("attention_by_since", fixed(list::OLDEST, Vec::new())),
         ("attention_by_key_end", fixed(list::LOSING, vec![1_i64.into(), 2_i64.into(), 1000_i64.into()])),
@@ -104,6 +110,7 @@ fn lookups() -> Vec<(&'static str, Statement)> {
         ("line_by_link_key", keyed(line::LINKED_LINES, Vec::new(), &text())),
         ("operation_name", keyed(line::IDS_BY_NAME, vec![text()], &text())),
         ("name_by_operation", fixed(line::NAMES_OF, vec![text()])),
+        ("session_by_end", fixed(people::ENDED_SESSION, vec![5_i64.into()])),
         ("key_use", keyed(line::KEY_USES, Vec::new(), &text())),
         ("argument", fixed(line::FIRST_ARGUMENTS, vec![text(), 9_i64.into()])),
         ("operation_source", fixed(line::IDS_OF_SOURCE, vec![text(), text(), 9_i64.into()])),

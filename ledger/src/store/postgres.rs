@@ -39,6 +39,11 @@ pub(super) const NEWEST_SEQUENCE: &str = "SELECT COALESCE(MAX(sequence), 0) FROM
 pub(super) const CHANGES_AFTER: &str = "SELECT sequence, topic, subject, version, needs_attention FROM outbox
      WHERE sequence > $1 AND sequence < (pg_snapshot_xmin(pg_current_snapshot())::TEXT::INT8 << 14)
      ORDER BY sequence LIMIT $2";
+/// The oldest number that the feed keeps. Index: primary key of outbox. Numbers have gaps here: as many entries of the
+/// index are read as changes are kept, which is why it is asked only after so many transactions.
+pub(super) const FEED_HORIZON: &str = "SELECT sequence FROM outbox ORDER BY sequence DESC LIMIT 1 OFFSET $1";
+/// The feed's length is looked at after so many numbers.
+pub(super) const FEED_STEP: i64 = 2_000 << 14;
 pub(super) const TRANSACTION_NUMBER: &str = "SELECT pg_current_xact_id()::TEXT::INT8 << 14";
 /// Numbers from the future belong to another cluster (a dump restored here): the feed starts anew.
 const FORGET_FOREIGN_CHANGES: &str =

@@ -39,6 +39,10 @@ pub(super) const NOW: &str = "SELECT COALESCE(
 pub(super) const NEWEST_SEQUENCE: &str = "SELECT COALESCE(MAX(sequence), 0) FROM outbox";
 pub(super) const CHANGES_AFTER: &str = "SELECT sequence, topic, subject, version, needs_attention FROM outbox
      WHERE sequence > $1 ORDER BY sequence LIMIT $2";
+/// The oldest number that the feed keeps. Index: primary key of outbox. Numbers have no gaps here, so none is counted.
+pub(super) const FEED_HORIZON: &str = "SELECT COALESCE(MAX(sequence), 0) - $1 FROM outbox";
+/// The feed's length is looked at after so many numbers.
+pub(super) const FEED_STEP: i64 = 1000;
 pub(super) const SCHEMA_TABLE_EXISTS: &str =
     "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'schema_migration'";
 pub(super) const SCHEMA_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
@@ -48,9 +52,9 @@ pub(super) const SCHEMA_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrati
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pages the writer may keep, in negative KiB: its indexes stay in memory while a large file is imported. Taken only
 /// as they are used.
-const WRITER_CACHE: &str = "-32768";
+pub(crate) const WRITER_CACHE: &str = "-32768";
 /// The log is folded into the file after so many pages: a batch of an import is about a thousand.
-const CHECKPOINT_PAGES: &str = "8000";
+pub(crate) const CHECKPOINT_PAGES: &str = "8000";
 /// The most members of one folded commit.
 const FOLD_LIMIT: usize = 128;
 /// How many callers may queue before the next one waits for a place.

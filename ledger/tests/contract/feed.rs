@@ -5,7 +5,7 @@ use std::time::Duration;
 use tallystick_domain::query::QueueQuery;
 use tallystick_ledger::changes::CatchUp;
 
-use crate::rig::{Rig, admin, case, viewer};
+use crate::rig::{Engine, Rig, admin, case, viewer};
 
 on_both! {
     each_commit_is_told_in_order,
@@ -14,6 +14,7 @@ on_both! {
     a_commit_wakes_this_process,
     a_commit_of_another_process_wakes_this_one,
     a_refused_unit_of_work_tells_nothing,
+    sweeping_cuts_a_long_feed_and_leaves_a_short_one,
 }
 
 /// Waits until what was committed may be shown. PostgreSQL holds changes back while any older transaction of the
@@ -101,4 +102,27 @@ async fn a_refused_unit_of_work_tells_nothing(rig: Rig) {
     assert!(after(&rig, start).await.is_empty());
     rig.ledger.set_zone(&admin(), "Europe/Lisbon", 0).await.unwrap();
     assert_eq!(after(&rig, start).await, [("settings".to_owned(), 1)]);
+}
+
+async fn sweeping_cuts_a_long_feed_and_leaves_a_short_one(rig: Rig) {
+    const KEPT: i64 = 200_000;
+    let rows = match rig.engine {
+        Engine::Sqlite => {
+            "WITH RECURSIVE rows (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM rows WHERE n < 250000) SELECT n, 'main', 'operation', 'o', n, FALSE FROM rows"
+        }
+        Engine::Postgres => "SELECT n, 'main', 'operation', 'o', n, FALSE FROM GENERATE_SERIES(1, 250000) AS n",
+    };
+    rig.sql("DELETE FROM outbox").await;
+    rig.sql(&format!("INSERT INTO outbox (sequence, workspace_id, topic, subject, version, needs_attention) {rows}"))
+        .await;
+    settle(&rig).await;
+    rig.ledger.sweep(100).await.unwrap();
+    assert_eq!(rig.count(&format!("outbox WHERE sequence <= {}", 250_000 - KEPT - 1)).await, 0);
+    assert!(rig.count("outbox").await >= KEPT);
+    let answer = rig.ledger.changes_after(250_000 - KEPT - 10, 10).await.unwrap();
+    assert_eq!(answer, CatchUp::Resync { sequence: 250_000 });
+    assert_eq!(after(&rig, 249_998).await.len(), 2);
+    let left = rig.count("outbox").await;
+    rig.ledger.sweep(100).await.unwrap();
+    assert_eq!(rig.count("outbox").await, left);
 }

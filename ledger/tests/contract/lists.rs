@@ -11,7 +11,9 @@ on_both! {
     pages_follow_each_other_newest_first,
     filters_narrow_the_page,
     search_finds_by_key_beginning_receipt_id_and_the_sources_name,
-    a_search_with_many_hits_shows_the_newest_first,
+    a_search_with_many_hits_is_paged_by_key,
+    a_search_that_filters_leave_little_of_says_that_there_is_more_and_finds_it_all,
+    what_a_search_names_exactly_comes_in_its_place_among_the_keys,
     the_queue_is_paged_by_urgency_and_counted_by_reason,
     names_in_use_are_offered_for_filters,
     rows_are_read_again_by_id,
@@ -88,13 +90,49 @@ async fn search_finds_by_key_beginning_receipt_id_and_the_sources_name(rig: Rig)
     assert!(search("% OR 1=1 --".into()).await.is_empty());
 }
 
-async fn a_search_with_many_hits_shows_the_newest_first(rig: Rig) {
-    fill(&rig, 1200).await;
-    let query = OperationQuery { search: Some("k:".into()), limit: Some(2), ..OperationQuery::default() };
-    let page = rig.ledger.operations(&viewer(), &query).await.unwrap();
-    assert_eq!(keys(&page.rows), ["k:01199", "k:01198"]);
-    let query = OperationQuery { after: page.next, ..query };
-    assert_eq!(keys(&rig.ledger.operations(&viewer(), &query).await.unwrap().rows), ["k:01197", "k:01196"]);
+/// All pages of a query; how many rows each had, and the keys.
+async fn walk(rig: &Rig, mut query: OperationQuery) -> (Vec<usize>, Vec<String>) {
+    let (mut sizes, mut seen) = (Vec::new(), Vec::new());
+    loop {
+        let page = rig.ledger.operations(&viewer(), &query).await.unwrap();
+        sizes.push(page.rows.len());
+        seen.extend(keys(&page.rows).into_iter().map(ToOwned::to_owned));
+        match page.next {
+            Some(next) => query.after = Some(next),
+            None => return (sizes, seen),
+        }
+    }
+}
+
+async fn a_search_with_many_hits_is_paged_by_key(rig: Rig) {
+    fill(&rig, 250).await;
+    let query = OperationQuery { search: Some("k:".into()), limit: Some(100), ..OperationQuery::default() };
+    let (sizes, seen) = walk(&rig, query).await;
+    assert_eq!(sizes, [100, 100, 50]);
+    assert_eq!(seen, (0..250).map(|number| format!("k:{number:05}")).collect::<Vec<_>>());
+}
+
+async fn a_search_that_filters_leave_little_of_says_that_there_is_more_and_finds_it_all(rig: Rig) {
+    fill(&rig, 250).await;
+    rig.declare("pay", Class::Reversible).await;
+    rig.ledger.propose_operation(&automation(), proposal("k:00240:again", "pay", "{}")).await.unwrap();
+    let query = OperationQuery { search: Some("k:".into()), mode: Some(Mode::Guarded), ..OperationQuery::default() };
+    let (sizes, seen) = walk(&rig, query.clone()).await;
+    assert_eq!((sizes.as_slice(), seen.as_slice()), ([0, 0, 1].as_slice(), ["k:00240:again".to_owned()].as_slice()));
+    let query = OperationQuery { mode: None, state: Some("uncertain".into()), limit: Some(40), ..query };
+    let (sizes, seen) = walk(&rig, query).await;
+    assert!(sizes.iter().all(|size| *size <= 40), "{sizes:?}");
+    assert_eq!(seen, (0..250).step_by(2).map(|number| format!("k:{number:05}")).collect::<Vec<_>>());
+}
+
+async fn what_a_search_names_exactly_comes_in_its_place_among_the_keys(rig: Rig) {
+    fill(&rig, 6).await;
+    // One key begins with the others' receipt.
+    let line = r#"{"ts":"2026-10-05T09:00:00Z","ev":"attempt.ended","op":"x","key":"r-1:k","tool":"t0","dest":"d0","outcome":"timeout"}"#;
+    rig.import(line).await;
+    let query = OperationQuery { search: Some("r-1".into()), limit: Some(3), ..OperationQuery::default() };
+    let (sizes, seen) = walk(&rig, query).await;
+    assert_eq!((sizes, seen), (vec![3, 1], ["k:00001", "k:00003", "k:00005", "r-1:k"].map(ToOwned::to_owned).into()));
 }
 
 async fn the_queue_is_paged_by_urgency_and_counted_by_reason(rig: Rig) {
@@ -116,6 +154,7 @@ async fn the_queue_is_paged_by_urgency_and_counted_by_reason(rig: Rig) {
     assert_eq!((ranks.len(), ids.len()), (7, 7));
     assert_eq!(first.counts.values().sum::<u32>(), 7);
     assert_eq!(first.counts.get(&Reason::Contradicted), Some(&1));
+    assert_eq!(rig.ledger.count_waiting(&viewer()).await.unwrap().count, 7);
     assert!(first.oldest_since.is_some());
     let only = QueueQuery { reason: Some(Reason::Contradicted), ..QueueQuery::default() };
     assert_eq!(rig.ledger.queue(&viewer(), &only).await.unwrap().page.rows.len(), 1);

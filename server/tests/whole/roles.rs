@@ -192,6 +192,21 @@ async fn every_route_is_listed_with_who_may_call_it() {
 }
 
 #[tokio::test]
+async fn the_description_asks_for_a_token_exactly_where_the_api_does() {
+    let app = App::start().await;
+    let description = app.anonymous().get("/api/v1/openapi.json").await.json();
+    let scheme = &description["components"]["securitySchemes"]["bearer"];
+    assert_eq!((&scheme["type"], &scheme["scheme"]), (&json!("http"), &json!("bearer")));
+    for (method, path, least) in ROUTES {
+        // A call that says nothing needs what the whole description says.
+        let own = &description["paths"][path][method]["security"];
+        let needed = if own.is_null() { &description["security"] } else { own };
+        let expected = if matches!(least, Least::Nobody) { json!([{}]) } else { json!([{"bearer": []}]) };
+        assert_eq!(needed, &expected, "{method} {path}");
+    }
+}
+
+#[tokio::test]
 async fn nobody_gets_in_without_a_token_and_no_role_does_what_it_may_not() {
     let app = App::start().await.with_tool().await;
     for (method, path, least) in ROUTES {

@@ -13,7 +13,7 @@ use tallystick_domain::view::action::{
 };
 use tallystick_domain::view::decision::{decision_view, obstacle, row_name};
 use tallystick_domain::view::lanes::lanes;
-use tallystick_domain::view::list::{OperationsView, PanelView, QueueView, capped_sum, reason_chips, row_view};
+use tallystick_domain::view::list::{OperationsView, PanelView, QueueView, capped, capped_sum, reason_chips, row_view};
 use tallystick_domain::view::operation::{
     EntryView, OperationView, RelativeView, ToolView, class_words, counts, effect_views, entry_view, first_arguments,
     key_protection, promises, tool_view,
@@ -36,18 +36,17 @@ const LOG_PAGE: u32 = 50;
 impl Reader {
     /// What stands around every page.
     pub async fn frame(&self) -> Result<FrameView, ApiError> {
-        let query = QueueQuery { limit: Some(1), ..QueueQuery::default() };
-        let queue = self.ledger.queue(&self.actor, &query).await.map_err(told)?;
+        let waiting = self.ledger.count_waiting(&self.actor).await.map_err(told)?;
         let names = std::collections::BTreeMap::new();
-        let lens = self.lens(queue.page.as_of, &names);
+        let lens = self.lens(waiting.as_of, &names);
         Ok(FrameView {
             name: self.actor.name.clone(),
             initials: initials(&self.actor.name),
             role: self.actor.role.name().into(),
             zone: self.zone.name().into(),
-            waiting: capped_sum(queue.counts.into_values()),
-            sequence: queue.page.sequence.to_string(),
-            as_of: lens.moment(queue.page.as_of),
+            waiting: capped(waiting.count),
+            sequence: waiting.sequence.to_string(),
+            as_of: lens.moment(waiting.as_of),
         })
     }
 

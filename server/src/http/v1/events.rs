@@ -166,7 +166,7 @@ fn answer(total: &Total) -> Answer<Response> {
 }
 
 /// `GET /events/schema.json`.
-#[utoipa::path(get, path = "/api/v1/events/schema.json", responses((status = 200, description = "The JSON Schema of one event line")))]
+#[utoipa::path(get, path = "/api/v1/events/schema.json", security(()), responses((status = 200, description = "The JSON Schema of one event line")))]
 pub async fn schema() -> Response {
     ([(CONTENT_TYPE, "application/schema+json")], SCHEMA).into_response()
 }

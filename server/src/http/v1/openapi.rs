@@ -1,7 +1,8 @@
 //! The API's own description, made from the handlers.
 
 use axum::Json;
-use utoipa::OpenApi;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::{Modify, OpenApi};
 
 use super::{actions, document, events, live, operations, sources, tools};
 
@@ -38,12 +39,28 @@ use super::{actions, document, events, live, operations, sources, tools};
         document::OperationSummary,
         document::ActionDocument,
         live::ChangeDocument
-    ))
+    )),
+    modifiers(&Bearer),
+    // What every call needs, unless it says otherwise itself.
+    security(("bearer" = []))
 )]
 struct Api;
 
+/// The API's tokens, as a scheme of the description.
+struct Bearer;
+
+impl Modify for Bearer {
+    fn modify(&self, api: &mut utoipa::openapi::OpenApi) {
+        let mut scheme = Http::new(HttpAuthScheme::Bearer);
+        scheme.description = Some(
+            "An API token. Make one with `tallystick token new`; what it may do is what its person may do.".into(),
+        );
+        api.components.get_or_insert_default().add_security_scheme("bearer", SecurityScheme::Http(scheme));
+    }
+}
+
 /// `GET /openapi.json`.
-#[utoipa::path(get, path = "/api/v1/openapi.json", responses((status = 200, description = "This document")))]
+#[utoipa::path(get, path = "/api/v1/openapi.json", security(()), responses((status = 200, description = "This document")))]
 pub async fn document() -> Json<utoipa::openapi::OpenApi> {
     Json(Api::openapi())
 }

@@ -125,6 +125,8 @@ pub async fn arguments(
 }
 
 /// A page of operations, newest first. Filters: `state`, `tool`, `destination`, `mode`, `search`, `without_key`; paging: `after`, `limit`.
+/// What `search` finds (the start of a key, a whole receipt or id, a source's name) comes by key. With further filters a page may
+/// have few rows, or none, and still name the next one: follow `next` until there is none.
 #[utoipa::path(get, path = "/api/v1/operations",
     params(("state" = Option<String>, Query), ("tool" = Option<String>, Query), ("destination" = Option<String>, Query),
         ("mode" = Option<String>, Query), ("search" = Option<String>, Query), ("without_key" = Option<bool>, Query),
