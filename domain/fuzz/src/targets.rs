@@ -159,7 +159,7 @@ pub const TARGETS: &[Target] = &[
         seeds: &[
             "secret\n{\"secret\":\"s\",\"a\":{\"secret\":[1,{\"x\":2}]}}",
             "/card/number\n{\"card\":{\"number\":\"4242\"},\"number\":1}",
-            "card.number\n{\"card\":{\"number\":\"4242\"}}",
+            "card.number\n{\"card\":{\"number\":\"4242\"},\"card.number\":1}",
         ],
         tokens: &["/", ".", "~0", "~1", "secret", "number"],
         reads_lines: false,
@@ -523,15 +523,10 @@ fn redaction(bytes: &[u8]) -> Result<bool, String> {
     let cut = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
     let Ok(rule) = std::str::from_utf8(&bytes[..cut]) else { return Ok(false) };
     let Ok(mut shown) = Json::parse(bytes.get(cut + 1..).unwrap_or_default()) else { return Ok(false) };
-    let before = shown.clone();
     redact(&mut shown, &[rule.to_owned()], "");
     let again = Json::parse(shown.pretty().as_bytes());
     hold(again.as_ref() == Ok(&shown), "what is shown does not read as JSON")?;
-    let is_name = !rule.is_empty() && !rule.contains(['/', '.']);
-    if is_name {
-        hold(is_hidden(&shown, rule), "a member that the rule names keeps its value")?;
-    }
-    hold(shown == before || !rule.is_empty(), "a rule without a name hides something")?;
+    hold(is_hidden(&shown, rule.trim_start_matches('/')), "a member that the rule names keeps its value")?;
     Ok(true)
 }
 

@@ -55,8 +55,8 @@ pub fn size_in_words(bytes: u64) -> String {
     }
 }
 
-/// Hides secret fields. A rule without a separator hides every member of that name, at any depth; a JSON
-/// pointer (`/card/number`) or dotted path hides that member alone.
+/// Hides secret fields. A rule hides every member of that very name, at any depth; a JSON pointer (`/card/number`) or
+/// dotted path hides the member at that place too.
 pub fn redact(json: &mut Json, secret_fields: &[String], path: &str) {
     match json {
         Json::Object(members) => {
@@ -78,7 +78,8 @@ pub fn redact(json: &mut Json, secret_fields: &[String], path: &str) {
 fn is_secret(path: &str, name: &str, secret_fields: &[String]) -> bool {
     secret_fields.iter().any(|rule| {
         let rule = rule.trim_start_matches('/');
-        if rule.contains(['/', '.']) { path.trim_start_matches('/') == rule.replace('.', "/") } else { name == rule }
+        // A name may hold a separator itself: in doubt it is hidden.
+        name == rule || (rule.contains(['/', '.']) && path.trim_start_matches('/') == rule.replace('.', "/"))
     })
 }
 
@@ -132,6 +133,14 @@ mod tests {
         let text = view.text.unwrap();
         assert!(text.contains("1970670598291982290"), "{text}");
         assert!(!text.contains("4242") && !text.contains("Eva"), "{text}");
+    }
+
+    #[test]
+    fn a_member_whose_name_holds_a_separator_is_hidden_by_that_name() {
+        let mut json = Json::parse(br#"{"api.key":"s1","a":[{"card/number":"s2"}],"api":{"key":"s3"}}"#).unwrap();
+        redact(&mut json, &["api.key".into(), "card/number".into()], "");
+        let shown = json.pretty();
+        assert!(!shown.contains("s1") && !shown.contains("s2") && !shown.contains("s3"), "{shown}");
     }
 
     #[test]
