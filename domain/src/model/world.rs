@@ -10,7 +10,8 @@ use crate::model::destination::{Answer, Destination, Heard, Request};
 use crate::model::scenarios::Scenario;
 use crate::model::{Act, Move, is_accepted_by_two, is_offered};
 use crate::operation::{Fact, Mode, Record, State};
-use crate::policy::SafetyRule;
+use crate::outcome::{self, Surroundings};
+use crate::policy::{Policy, SafetyRule};
 use crate::rig::{Rig, ended, made, receipt, refused, timed_out};
 use crate::time::Timestamp;
 use crate::tool::Class;
@@ -350,9 +351,8 @@ impl World {
 
     /// Open attempts of an operation, judged with every rule in force: what is there, whatever a state says.
     pub(super) fn open_of(&self, record: &Record) -> usize {
-        let mut rig = self.rig.clone();
-        rig.policy = crate::policy::Policy::FULL;
-        let outcome = rig.outcome(record.head.id.as_str());
+        let around = Surroundings { policy: Policy::FULL, ..self.rig.around(record) };
+        let outcome = outcome::fold(record, &around, self.rig.now);
         outcome.attempts.iter().chain(&outcome.inherited).filter(|attempt| attempt.closed.is_none()).count()
     }
 
