@@ -67,6 +67,8 @@ kinds! {
     UNSAFE_ACTION = "unsafe-action-needs-confirmation", 409, "The action needs a typed confirmation";
     /// It does not wait for a second person.
     NOT_AWAITED = "not-awaited", 409, "Nothing waits for a second person";
+    /// Guards of a transition do not hold.
+    GUARDS_FAILED = "guards-failed", 409, "It is not possible in this state";
     /// Only adopting makes it ours.
     OBSERVED_OPERATION = "observed-operation", 409, "The key belongs to an observed operation";
     /// The operation changed.
