@@ -35,7 +35,7 @@ fn required() -> Vec<String> {
     ids.extend(numbered("F", 1..=21));
     ids.extend(numbered("T", 1..=49).filter(|id| !["T31", "T37", "T48"].contains(&id.as_str())));
     ids.extend(crate::decision::ROWS.iter().map(|row| row.id.to_owned()));
-    let overlays = ["1", "22a", "22b", "O2", "O3", "O4", "O5", "O6", "O7", "O8", "O9", "O9a", "O10", "O11"];
+    let overlays = ["O1", "22a", "22b", "O2", "O3", "O4", "O5", "O6", "O7", "O8", "O9", "O9a", "O10", "O11"];
     ids.extend(overlays.map(String::from));
     ids.extend(numbered("A", 1..=16).map(|id| format!("A{:0>2}", &id[1..])));
     ids.extend(["B23", "B30", "B33"].map(String::from));

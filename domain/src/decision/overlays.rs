@@ -25,8 +25,8 @@ fn allow(actions: &mut [ActionRuling], action: Action, to: Verdict, overlay: &st
 /// Applies all but O6 (asked with the input in hand) and O11 (asked last).
 pub(super) fn apply(actions: &mut [ActionRuling], recommended: &mut Action, s: &Situation) {
     if s.args_differ {
-        stricter(actions, Action::RerunSameKey, Verdict::Forbidden, "1");
-        stricter(actions, Action::RerunNew, Verdict::Forbidden, "1");
+        stricter(actions, Action::RerunSameKey, Verdict::Forbidden, "O1");
+        stricter(actions, Action::RerunNew, Verdict::Forbidden, "O1");
         *recommended = Action::ChangeArguments;
     }
     cancel_by_key(actions, recommended, s);

@@ -290,7 +290,7 @@ proofs! {
     }
 
     fn overlay_1_other_arguments_are_changed_not_rerun() {
-        record("1");
+        record("O1");
         let situation = Situation { args_differ: true, key_protects: true, ..uncertain(Class::Reversible) };
         assert_eq!(verdict(&situation, Action::RerunSameKey), F);
         assert_eq!(verdict(&situation, Action::RerunNew), F);
