@@ -11,6 +11,7 @@ use crate::permission::{Actor, Role};
 use crate::policy::{Policy, SafetyRule};
 use crate::time::Timestamp;
 use crate::tool::Class;
+use crate::workflow::compensation_key;
 
 /// How well the truth can be looked up (semantics §6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -277,9 +278,12 @@ fn undoing(around: &Surroundings) -> impl Iterator<Item = &Record> {
     })
 }
 
-/// Whether a child undoes this effect, or is on its way to: its key ends in the receipt (C4).
+/// Whether a child undoes this effect, or is on its way to: its key is made of both (C4).
 fn is_being_undone(around: &Surroundings, receipt: &Receipt) -> bool {
-    undoing(around).any(|child| child.head.key.as_str().ends_with(&format!(":{receipt}")))
+    undoing(around).any(|child| {
+        let forward = child.head.compensates.as_ref();
+        forward.is_some_and(|forward| compensation_key(forward, receipt).is_ok_and(|key| key == child.head.key))
+    })
 }
 
 fn is_compensated(around: &Surroundings, outcome: &Outcome) -> bool {

@@ -16,6 +16,7 @@ use crate::policy::SafetyRule;
 use crate::time::Timestamp;
 use crate::tool::Tool;
 use crate::transition::{Command, Decision, NewArguments, conclude};
+use crate::workflow::compensation_key;
 
 /// An act that passed every check, with all it stands on.
 pub(super) struct Accepted<'a> {
@@ -290,17 +291,17 @@ impl Accepted<'_> {
     /// T30: an operation of its own that undoes exactly one effect, or cancels by key while it is uncertain.
     fn compensate(&self, receipt: Option<&Receipt>) -> Decision {
         let surplus = self.outcome.effects.iter().find(|effect| effect.is_surplus);
-        let chosen = receipt
-            .or_else(|| surplus.or_else(|| self.outcome.effects.first()).map(|effect| &effect.receipt))
-            .map(Receipt::as_str);
-        let effect = chosen.unwrap_or("cancel");
+        let chosen = receipt.or_else(|| surplus.or_else(|| self.outcome.effects.first()).map(|effect| &effect.receipt));
         let head = &self.record.head;
-        let text = format!("comp:{}:{effect}", head.id);
-        let text: String = text.chars().take(OperationKey::LIMIT).collect();
-        let Ok(key) = OperationKey::parse(text) else { return self.record_facts(Vec::new()) };
+        let key = match chosen {
+            Some(receipt) => compensation_key(&head.id, receipt),
+            None => OperationKey::parse(format!("comp:{}:cancel", head.id)),
+        };
+        let Ok(key) = key else { return self.record_facts(Vec::new()) };
         let contract = &self.outcome.contract;
         let tool = contract.compensation.as_ref().and_then(|declared| ToolName::parse(declared.tool.clone()).ok());
-        let bytes = serde_json::json!({ "undoes": head.key.as_str(), "receipt": chosen }).to_string();
+        let bytes =
+            serde_json::json!({ "undoes": head.key.as_str(), "receipt": chosen.map(Receipt::as_str) }).to_string();
         let Ok(json) = Json::parse(bytes.as_bytes()) else { return self.record_facts(Vec::new()) };
         let child = Head {
             id: self.new_id.clone(),

@@ -415,6 +415,18 @@ proofs! {
         prove_that!("T27", rig.agree("op", pick).is_ok());
     }
 
+    fn t30_an_effect_with_a_long_name_is_known_to_be_undone() {
+        let mut rig = Rig::approved(Class::Reversible, Contract { compensation: undo_by("invoice.void"), ..keyed() });
+        let long = "r".repeat(255);
+        rig.send_and_end("op", timed_out());
+        rig.receipt("op", "in_1");
+        rig.wait(1);
+        rig.receipt("op", &long);
+        rig.agree("op", ActionInput::Compensate { receipt: Some(receipt(&long)) }).unwrap();
+        prove!("T30", rig.verdict("op", Action::Compensate), Verdict::Forbidden, "a second undo would be a new effect");
+        prove!("T27", rig.verdict("op", Action::Waive), Verdict::NotOffered);
+    }
+
     fn t28_a_rerun_is_a_new_operation_and_a_program_may_only_after_proof() {
         let mut rig = ended_with(refused(422));
         let decision = rig.press_as(agent(), "op", ActionInput::RerunNew {}).unwrap();
