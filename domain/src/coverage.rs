@@ -67,8 +67,6 @@ fn every_rule_is_proved_by_an_executed_assertion() {
             None => missing.push(id),
         }
     }
-    if let Some(folder) = std::env::var_os("TALLYSTICK_COVERAGE_DIR") {
-        std::fs::write(std::path::Path::new(&folder).join("rules.md"), &table).unwrap();
-    }
+    println!("{table}");
     assert!(missing.is_empty(), "no assertion names {}", missing.join(", "));
 }
