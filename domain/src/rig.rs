@@ -18,7 +18,7 @@ use crate::name::{
     ActionKey, DestinationKey, DestinationName, IntentId, OperationId, OperationKey, PrincipalId, Receipt, SourceName,
     SourceOperation, ToolName,
 };
-use crate::operation::{Arguments, Fact, Head, Mode, Proposal, Record};
+use crate::operation::{Arguments, Fact, Head, Mode, NothingOpen, Proposal, Record, State};
 use crate::outcome::{self, Outcome, Surroundings};
 use crate::permission::{Actor, Role};
 use crate::policy::Policy;
@@ -45,6 +45,11 @@ pub(crate) fn person(name: &str) -> Actor {
 
 pub(crate) fn ours() -> SourceName {
     SourceName::parse("sender").unwrap()
+}
+
+/// Waiting to be sent again, with nothing open.
+pub(crate) fn retry_wait() -> State {
+    State::RetryWait(NothingOpen::among([]).unwrap())
 }
 
 /// A contract whose key keeps any answer for a day.

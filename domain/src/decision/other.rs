@@ -57,7 +57,7 @@ fn adopt(s: &Situation) -> Verdict {
         | State::Cancelled => true,
         State::Claimed
         | State::Executing
-        | State::RetryWait
+        | State::RetryWait(_)
         | State::Succeeded(_)
         | State::Contradicted(_)
         | State::ApprovalExpired
@@ -102,7 +102,7 @@ fn deny(s: &Situation) -> Verdict {
 }
 
 fn cancel(s: &Situation) -> Verdict {
-    let stoppable = matches!(s.state, State::Proposed | State::Authorized | State::RetryWait | State::ApprovalExpired);
+    let stoppable = matches!(s.state, State::Proposed | State::Authorized | State::RetryWait(_) | State::ApprovalExpired);
     if s.is_guarded() && stoppable && !s.any_open { Verdict::Safe } else { Verdict::Forbidden }
 }
 

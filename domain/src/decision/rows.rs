@@ -127,7 +127,7 @@ pub const ROWS: &[BaseRow] = &[
         s.is_proved_success() && s.child == Child::None && !s.past_pivot
     }),
     row("5", [S, S, C, F, F, F], Action::RerunSameKey, "There is no effect and none can arrive.", |s| {
-        s.state == State::RetryWait
+        matches!(s.state, State::RetryWait(_))
     }),
     row(
         "6",

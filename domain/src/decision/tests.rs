@@ -6,6 +6,7 @@ use crate::decision::{Child, LookUpKind, Situation, Verdict, evaluate};
 use crate::operation::{Contradiction, Doubt, Failure, Mode, State, SuccessBasis};
 use crate::policy::Policy;
 use crate::proof::{proofs, record};
+use crate::rig::retry_wait;
 use crate::tool::Class;
 
 use Verdict::{Confirm as C, Dual as D, Forbidden as F, NotOffered as N, Safe as S};
@@ -127,7 +128,7 @@ proofs! {
             ("31", guarded(State::Succeeded(SuccessBasis::Attested), v), [S, F, F, F, F, F], LookUp),
             ("2", guarded(State::Executing, v), [S, F, F, F, F, F], LookUp),
             ("4", guarded(State::Succeeded(SuccessBasis::Receipt), v), [S, F, F, F, F, C], Comment),
-            ("5", guarded(State::RetryWait, v), [S, S, C, F, F, F], RerunSameKey),
+            ("5", guarded(retry_wait(), v), [S, S, C, F, F, F], RerunSameKey),
             ("6", failed(Failure::Budget), [S, F, C, F, F, F], GrantAttempts),
             ("6a", failed(Failure::Permanent), [S, F, C, F, F, F], RerunNew),
             ("6b", failed(Failure::Business), [S, F, C, F, F, F], ChangeArguments),
@@ -315,7 +316,7 @@ proofs! {
         assert_eq!(verdict(&open(Class::Reversible), Action::MarkSucceeded), C);
         assert_eq!(verdict(&open(Class::Irreversible), Action::MarkSucceeded), D);
         assert_eq!(verdict(&open(Class::Irreversible), Action::RerunSameKey), C);
-        let waiting = |class| guarded(State::RetryWait, class);
+        let waiting = |class| guarded(retry_wait(), class);
         assert_eq!(verdict(&waiting(Class::Irreversible), Action::RerunSameKey), S, "nothing is open");
         assert_eq!(verdict(&waiting(Class::Irreversible), Action::RerunNew), D);
         let done = guarded(State::Succeeded(SuccessBasis::Receipt), Class::Irreversible);
@@ -342,7 +343,7 @@ proofs! {
 
     fn o9a_only_the_newest_of_an_intent_without_an_effect_is_run() {
         record("O9a");
-        let waiting = guarded(State::RetryWait, Class::Reversible);
+        let waiting = guarded(retry_wait(), Class::Reversible);
         assert_eq!((verdict(&waiting, Action::RerunSameKey), verdict(&waiting, Action::RerunNew)), (S, C));
         for bent in [
             Situation { newer_guarded: true, ..waiting.clone() },
@@ -388,7 +389,7 @@ proofs! {
         assert_eq!(verdict(&conflicting, Action::Deny), C);
         assert_eq!(verdict(&lapsed, Action::Revoke), N);
         assert_eq!(verdict(&uncertain(Class::Reversible), Action::Revoke), S);
-        for state in [State::Proposed, State::Authorized, State::RetryWait, State::ApprovalExpired] {
+        for state in [State::Proposed, State::Authorized, retry_wait(), State::ApprovalExpired] {
             assert_eq!(verdict(&guarded(state, Class::Reversible), Action::Cancel), S, "{state}");
             let open = Situation { any_open: true, ..guarded(state, Class::Reversible) };
             assert_eq!(verdict(&open, Action::Cancel), F, "{state}");

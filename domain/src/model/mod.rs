@@ -132,7 +132,7 @@ const INVARIANTS: &[Invariant] = &[
     ("I11 nothing open where it looks settled", |_, world| {
         world.every(|record, state| {
             let settled =
-                matches!(state, State::RetryWait | State::Authorized | State::Proposed | State::ApprovalExpired);
+                matches!(state, State::RetryWait(_) | State::Authorized | State::Proposed | State::ApprovalExpired);
             !settled || world.open_of(record) == 0
         })
     }),

@@ -6,7 +6,8 @@ use crate::approval::Lack;
 use crate::evidence::{Claim, Strength};
 use crate::name::Receipt;
 use crate::operation::{
-    Contradiction, Doubt, Fact, Failure, Mode, Record, Resolution, ResolutionKind, State, Stop, SuccessBasis,
+    Contradiction, Doubt, Fact, Failure, Mode, NothingOpen, Record, Resolution, ResolutionKind, State, Stop,
+    SuccessBasis,
 };
 use crate::outcome::due::due_after;
 use crate::outcome::fold::Fold;
@@ -242,25 +243,27 @@ impl Fold<'_> {
         Some(("F13", state_of_items(&states), since))
     }
 
-    /// F14: an attempt is open. An observed operation's own running attempts are left to F15.
-    fn uncertain(&self) -> Option<Step> {
-        let observed = self.record.head.mode == Mode::Observed;
-        // With every rule in force nothing is forgotten; it is asked once, not for each attempt.
+    /// The open attempts that concern this operation. With every rule in force none is forgotten.
+    fn remembered_open(&self) -> Vec<&JudgedAttempt> {
+        if !self.keeps(SafetyRule::ReturnToClaimedFrom) && self.was_claimed_from_doubt() {
+            return Vec::new();
+        }
+        // Asked once, not for each attempt.
         let last = (!self.keeps(SafetyRule::AggregateOverAttempts)).then(|| self.own().last()).flatten();
         let forgets = |attempt: &JudgedAttempt| {
             last.is_some_and(|last| last.id != attempt.id)
                 || (attempt.sent.is_some() && attempt.ended_at.is_none() && !self.keeps(SafetyRule::SweepToUncertain))
         };
-        let open: Vec<_> = self
-            .open()
-            .into_iter()
-            .filter(|attempt| !(observed && self.is_own(attempt) && attempt.is_running))
-            .filter(|attempt| !forgets(attempt))
-            .collect();
+        self.open().into_iter().filter(|attempt| !forgets(attempt)).collect()
+    }
+
+    /// F14: an attempt is open. An observed operation's own running attempts are left to F15.
+    fn uncertain(&self) -> Option<Step> {
+        let observed = self.record.head.mode == Mode::Observed;
+        let open = self.remembered_open().into_iter();
+        let open: Vec<_> =
+            open.filter(|attempt| !(observed && self.is_own(attempt) && attempt.is_running)).collect();
         let since = open.iter().map(|attempt| attempt.ended_at.unwrap_or(attempt.runs_until)).min()?;
-        if !self.keeps(SafetyRule::ReturnToClaimedFrom) && self.was_claimed_from_doubt() {
-            return None;
-        }
         let by_attempts = open.iter().filter_map(|attempt| match attempt.judgement.verdict {
             Verdict::Unknown(doubt) => Some(doubt),
             _ => None,
@@ -298,23 +301,20 @@ impl Fold<'_> {
     /// F17–F20: nothing is open. Every own attempt closed negative, or time or attempts are used up.
     fn failed(&self, life: &Life) -> Option<Step> {
         let own: Vec<_> = self.own().collect();
-        let all_negative = !own.is_empty()
-            && own.iter().all(|attempt| {
-                is_negative(attempt.closed.as_ref())
-                    || !self.keeps(SafetyRule::AggregateOverAttempts)
-                    || !self.keeps(SafetyRule::SweepToUncertain)
-                    || !self.keeps(SafetyRule::ReturnToClaimedFrom)
-            });
+        let is_positive =
+            |attempt: &&JudgedAttempt| attempt.closed.as_ref().is_some_and(|by| by.ending == Ending::Positive);
+        let nothing_open = NothingOpen::among(self.remembered_open());
+        let all_negative = nothing_open.filter(|_| !own.is_empty() && !own.iter().any(is_positive));
         let ended = |ending| own.iter().any(|attempt| attempt.closed.as_ref().is_some_and(|c| c.ending == ending));
-        if all_negative && ended(Ending::NegativeBusiness) {
+        if all_negative.is_some() && ended(Ending::NegativeBusiness) {
             return Some(("F17", State::Failed(Failure::Business), self.last_end()));
         }
-        if all_negative && ended(Ending::NegativePermanent) {
+        if all_negative.is_some() && ended(Ending::NegativePermanent) {
             return Some(("F18", State::Failed(Failure::Permanent), self.last_end()));
         }
         match self.record.head.mode {
-            Mode::Guarded => self.exhausted(life).or_else(|| all_negative.then(|| self.waiting())),
-            Mode::Observed if all_negative => {
+            Mode::Guarded => self.exhausted(life).or_else(|| all_negative.map(|witness| self.waiting(witness))),
+            Mode::Observed if all_negative.is_some() => {
                 let failure = if budget_is_spent(&own) { Failure::Budget } else { Failure::Observed };
                 Some(("F19", State::Failed(failure), self.last_end()))
             }
@@ -331,9 +331,9 @@ impl Fold<'_> {
     }
 
     /// F20: everything was refused and may be tried again, if an approval is live.
-    fn waiting(&self) -> Step {
+    fn waiting(&self, witness: NothingOpen) -> Step {
         match self.record.live_approval(&self.around.tool, self.now) {
-            Ok(_) => ("F20", State::RetryWait, self.last_end()),
+            Ok(_) => ("F20", State::RetryWait(witness), self.last_end()),
             Err(Lack::Expired(at)) => ("F20", State::ApprovalExpired, at.max(self.last_end())),
             Err(_) => ("F20", State::ApprovalExpired, self.last_end()),
         }

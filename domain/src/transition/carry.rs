@@ -256,10 +256,10 @@ impl Accepted<'_> {
     /// T5 and T28: what becomes of the operation that is run again. A failure stays one; uncertain stays under watch.
     fn stop_of_the_old(&self, is_replaced: bool) -> Option<Fact> {
         let how = match self.outcome.state {
-            State::RetryWait | State::ApprovalExpired | State::Denied | State::Cancelled if is_replaced => {
+            State::RetryWait(_) | State::ApprovalExpired | State::Denied | State::Cancelled if is_replaced => {
                 Stop::Superseded
             }
-            State::RetryWait | State::ApprovalExpired => Stop::Cancelled,
+            State::RetryWait(_) | State::ApprovalExpired => Stop::Cancelled,
             _ => return None,
         };
         Some(self.stopped(how, (how == Stop::Superseded).then(|| self.new_id.clone())))

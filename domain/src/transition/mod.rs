@@ -6,9 +6,10 @@ mod permit;
 mod project;
 mod sending;
 
-use serde::{Deserialize, Serialize};
-
+use std::collections::BTreeSet;
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use crate::action::{Act, AwaitedAct};
 use crate::approval::{Approval, Approver};
@@ -245,7 +246,7 @@ fn conclude(record: &Record, around: &Surroundings, facts: Vec<Fact>, command: &
     let mut after = record.clone();
     after.facts.extend(facts.iter().cloned());
     let outcome = outcome::fold(&after, around, now);
-    let ruling = decision::rule(&after, around, &outcome, None, now);
+    let ruling = decision::evaluate(&decision::Situation::of(&after, around, &outcome, None, now));
     let row = project::project(&after, around, &outcome, &ruling, now);
     let mut rules = rules_that_spoke(&outcome, &facts);
     rules.extend(transition_rule(record, row.state, command).map(Into::into));
@@ -260,7 +261,7 @@ fn conclude(record: &Record, around: &Surroundings, facts: Vec<Fact>, command: &
 
 fn rules_that_spoke(outcome: &Outcome, facts: &[Fact]) -> Vec<String> {
     let mut rules = Vec::new();
-    let reported: Vec<_> = facts
+    let reported: BTreeSet<_> = facts
         .iter()
         .filter_map(|fact| match fact {
             Fact::Report(report) => Some(&report.attempt),
@@ -268,10 +269,10 @@ fn rules_that_spoke(outcome: &Outcome, facts: &[Fact]) -> Vec<String> {
         })
         .collect();
     for attempt in &outcome.attempts {
-        if reported.contains(&&attempt.id) && attempt.ended_at.is_some() {
-            rules.push(attempt.judgement.rule.clone());
+        if reported.contains(&attempt.id) && attempt.ended_at.is_some() {
+            rules.push(attempt.judgement.rule.to_string());
         }
-        rules.extend(attempt.closed.as_ref().map(|closure| closure.rule.clone()));
+        rules.extend(attempt.closed.as_ref().map(|closure| closure.rule.to_string()));
     }
     rules.push(outcome.fold_rule.clone());
     rules.sort();
@@ -293,7 +294,7 @@ fn transition_rule(record: &Record, to: State, command: &Command) -> Option<&'st
         (_, State::Succeeded(_)) if acted => "T21",
         (_, State::Failed(Failure::Attested)) if acted => "T22",
         (_, State::Failed(Failure::Deadline)) if !matches!(from, State::Uncertain(_) | State::Executing) => "T39",
-        (State::Failed(_), State::RetryWait | State::Authorized | State::ApprovalExpired) => "T40",
+        (State::Failed(_), State::RetryWait(_) | State::Authorized | State::ApprovalExpired) => "T40",
         (State::Succeeded(SuccessBasis::Attested), State::Contradicted(_)) => "T25",
         (State::Succeeded(_), State::Contradicted(_)) => "T26",
         (State::Uncertain(_) | State::Executing, State::Contradicted(_)) => "T44",
@@ -308,13 +309,13 @@ fn transition_rule(record: &Record, to: State, command: &Command) -> Option<&'st
         _ if record.head.mode == Mode::Observed => "T48",
         (State::Executing, State::Uncertain(Doubt::Crashed)) => "T16",
         (State::Executing, State::Uncertain(_)) => "T15",
-        (State::Executing, State::RetryWait) => "T13",
+        (State::Executing, State::RetryWait(_)) => "T13",
         (State::Executing | State::Uncertain(_), State::ApprovalExpired) => "T42",
-        (State::Uncertain(_), State::RetryWait | State::Authorized | State::Proposed) => "T19",
+        (State::Uncertain(_), State::RetryWait(_) | State::Authorized | State::Proposed) => "T19",
         (State::Proposed, State::Authorized) => "T2",
-        (State::Proposed | State::Authorized | State::RetryWait, State::ApprovalExpired) => "T4",
+        (State::Proposed | State::Authorized | State::RetryWait(_), State::ApprovalExpired) => "T4",
         (State::Authorized, State::Proposed) => "T41",
-        (State::ApprovalExpired, State::Authorized | State::RetryWait | State::Proposed) => "T7",
+        (State::ApprovalExpired, State::Authorized | State::RetryWait(_) | State::Proposed) => "T7",
         (State::Claimed, State::Executing) => "T10",
         (State::Claimed, _) => "T9",
         (_, State::Claimed) => "T8",

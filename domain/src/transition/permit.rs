@@ -86,7 +86,7 @@ pub(super) fn claim_guards(record: &Record, around: &Surroundings, outcome: &Out
     let guarded = record.head.mode == Mode::Guarded || !policy.keeps(SafetyRule::ObservedNeverDispatched);
     checked.ask(Guard::ModeGuarded, guarded, record.head.mode.name());
     let admits = match outcome.state {
-        State::Authorized | State::RetryWait | State::Uncertain(_) => true,
+        State::Authorized | State::RetryWait(_) | State::Uncertain(_) => true,
         State::Proposed
         | State::Claimed
         | State::Executing

@@ -145,7 +145,7 @@ fn part(child: &ChildView, now: Timestamp) -> Part {
     let is_unproved = child.proof == ChildProof::NothingStands { is_confirmed: false };
     match child.state {
         State::Proposed | State::Authorized | State::Claimed | State::ApprovalExpired => Part::Requested,
-        State::Executing | State::RetryWait => Part::Running,
+        State::Executing | State::RetryWait(_) => Part::Running,
         State::Uncertain(_) => {
             if now >= child.deadline_at {
                 Part::Stuck

@@ -254,7 +254,7 @@ impl Workflow {
         let Some(pivot) = self.pivot() else { return Phase::Revocable };
         let may_begin = match pivot.state {
             State::Succeeded(_) => return Phase::Passed,
-            State::Proposed | State::Authorized | State::RetryWait | State::ApprovalExpired => {
+            State::Proposed | State::Authorized | State::RetryWait(_) | State::ApprovalExpired => {
                 pivot.mode == Mode::Guarded
             }
             State::Claimed
@@ -290,7 +290,7 @@ impl StepView {
             | State::Authorized
             | State::Claimed
             | State::Executing
-            | State::RetryWait
+            | State::RetryWait(_)
             | State::Uncertain(_)
             | State::ApprovalExpired => true,
             State::Succeeded(_)
@@ -314,7 +314,7 @@ fn is_failed_for_good(state: State) -> bool {
         | State::Authorized
         | State::Claimed
         | State::Executing
-        | State::RetryWait
+        | State::RetryWait(_)
         | State::Uncertain(_)
         | State::Succeeded(_)
         | State::Contradicted(_)

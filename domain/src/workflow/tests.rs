@@ -4,6 +4,7 @@ use super::*;
 use crate::name::Receipt;
 use crate::operation::{Contradiction, Doubt, SuccessBasis};
 use crate::proof::{proofs, prove, prove_that};
+use crate::rig::retry_wait;
 use crate::time::Timestamp;
 
 const NOW: Timestamp = Timestamp::from_micros(1_000);
@@ -130,7 +131,7 @@ proofs! {
             (State::Proposed, Progress::None, false),
             (State::Authorized, Progress::None, false),
             (State::ApprovalExpired, Progress::None, false),
-            (State::RetryWait, Progress::None, false),
+            (retry_wait(), Progress::None, false),
             (State::Claimed, Progress::None, false),
             (State::Executing, Progress::None, false),
             (UNCERTAIN, Progress::None, false),
@@ -147,7 +148,7 @@ proofs! {
     }
 
     fn a_step_that_may_still_begin_is_cancelled_if_it_is_ours() {
-        for state in [State::Proposed, State::Authorized, State::ApprovalExpired, State::RetryWait] {
+        for state in [State::Proposed, State::Authorized, State::ApprovalExpired, retry_wait()] {
             let mut steps = chain(&[SUCCEEDED, state]);
             let ours = built(steps.clone()).unwind(NOW);
             prove!("T6", (ours.cancel.clone(), ours.undo.len()), (ids(&["b"]), 0), "{state}");
@@ -385,7 +386,7 @@ proofs! {
             (vec![child(State::ApprovalExpired)], Progress::Requested),
             (vec![child(State::Claimed)], Progress::Requested),
             (vec![child(State::Executing)], Progress::Running),
-            (vec![child(State::RetryWait)], Progress::Running),
+            (vec![child(retry_wait())], Progress::Running),
             (vec![child(UNCERTAIN)], Progress::Running),
             (vec![child(SUCCEEDED)], Progress::Compensated),
             (vec![refund(5_000, SUCCEEDED)], Progress::Compensated),

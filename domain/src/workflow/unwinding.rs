@@ -166,10 +166,10 @@ fn own_hold(step: &StepView, now: Timestamp) -> Option<Hold> {
         (State::Claimed | State::Executing, _) => Some(Hold::Running),
         (State::Uncertain(doubt), _) => Some(Hold::Uncertain { doubt }),
         (State::Contradicted(_), _) => Some(Hold::Contradicted),
-        (State::Proposed | State::Authorized | State::RetryWait | State::ApprovalExpired, Mode::Guarded) => {
+        (State::Proposed | State::Authorized | State::RetryWait(_) | State::ApprovalExpired, Mode::Guarded) => {
             Some(Hold::NotBegun)
         }
-        (State::Proposed | State::Authorized | State::RetryWait | State::ApprovalExpired, Mode::Observed) => {
+        (State::Proposed | State::Authorized | State::RetryWait(_) | State::ApprovalExpired, Mode::Observed) => {
             Some(Hold::NotOnRecord)
         }
         (State::Failed(Failure::Attested), _) => Some(Hold::AttestedFailure),
