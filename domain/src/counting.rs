@@ -3,7 +3,7 @@
 //! Logical counters count operations; transport counters count attempts. 100 operations with 20 further attempts are
 //! 100 and 120, and a rate says which of the two it is a share of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +55,24 @@ impl Counters {
     }
 }
 
+/// Numbers for people: `2, 4–1000`. Three or more in a row are told by their ends.
+pub fn in_ranges(numbers: impl IntoIterator<Item = u32>) -> String {
+    let numbers: BTreeSet<u32> = numbers.into_iter().collect();
+    let mut rows: Vec<(u32, u32)> = Vec::new();
+    for number in numbers {
+        match rows.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => rows.push((number, number)),
+        }
+    }
+    let words = rows.into_iter().map(|(first, last)| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first}–{last}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +81,13 @@ mod tests {
 
     const SUCCEEDED: State = State::Succeeded(SuccessBasis::Receipt);
     const TIMEOUT: Verdict = Verdict::Unknown(Doubt::Timeout);
+
+    #[test]
+    fn numbers_in_a_row_are_told_by_their_ends() {
+        assert_eq!(in_ranges([3, 1, 2, 7, 9, 10]), "1–3, 7, 9, 10");
+        assert_eq!(in_ranges([u32::MAX, 5, 5]), format!("5, {}", u32::MAX));
+        assert_eq!(in_ranges([]), "");
+    }
 
     proofs! {
         fn i26_a_hundred_operations_with_twenty_retries_are_100_and_120() {

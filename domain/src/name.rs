@@ -1,6 +1,7 @@
 //! Names and keys as types: what has been parsed once need not be doubted again.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -54,12 +55,13 @@ pub fn check_name(what: &str, text: &str, limit: usize) -> Result<(), NameError>
     }
 }
 
+// Shared, because a fold names the same few operations, keys and sources on each of thousands of attempts.
 macro_rules! text_names {
     ($($(#[$doc:meta])* $name:ident, $what:literal, $limit:literal;)*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// The most characters it may have.
@@ -69,7 +71,7 @@ macro_rules! text_names {
             pub fn parse(text: impl Into<String>) -> Result<Self, NameError> {
                 let text = text.into();
                 check_name($what, &text, Self::LIMIT)?;
-                Ok(Self(text))
+                Ok(Self(text.into()))
             }
 
             /// The text itself.
@@ -93,7 +95,7 @@ macro_rules! text_names {
 
         impl From<$name> for String {
             fn from(name: $name) -> String {
-                name.0
+                name.0.as_ref().into()
             }
         }
     )*};
@@ -142,7 +144,7 @@ impl DestinationKey {
         let destination = destination.map_or("", DestinationName::as_str);
         let hash = Hash::of_parts(&[workspace.as_str().as_bytes(), key.as_str().as_bytes(), destination.as_bytes()]);
         // 35 characters: every destination of the table takes as many, and none of them needs escaping.
-        Self(format!("ts-{}", &hash.to_string()[..32]))
+        Self(format!("ts-{}", &hash.to_string()[..32]).into())
     }
 }
 
@@ -156,7 +158,7 @@ impl ToolName {
 impl OperationId {
     /// The id of an operation that is kept nowhere: its source's name for it, or a hash where that is too long.
     pub fn of_name(name: &SourceOperation) -> Self {
-        Self::parse(name.as_str()).unwrap_or_else(|_| Self(Hash::of(name.as_str().as_bytes()).to_string()))
+        Self::parse(name.as_str()).unwrap_or_else(|_| Self(Hash::of(name.as_str().as_bytes()).to_string().into()))
     }
 }
 
@@ -164,7 +166,7 @@ impl OperationKey {
     /// What stands for the key of an operation of which no key is told.
     pub fn of_name(source: &SourceName, name: &SourceOperation) -> Self {
         let made = format!("~{source}/{name}");
-        Self::parse(made.as_str()).unwrap_or_else(|_| Self(format!("~{}", Hash::of(made.as_bytes()))))
+        Self::parse(made.as_str()).unwrap_or_else(|_| Self(format!("~{}", Hash::of(made.as_bytes())).into()))
     }
 }
 

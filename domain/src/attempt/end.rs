@@ -209,6 +209,11 @@ impl End {
         self.replayed || marker.is_some_and(|marker| self.headers.carry(marker))
     }
 
+    /// Whether any circumstance was in play.
+    pub fn is_any_in_play(&self) -> bool {
+        Circumstance::ALL.iter().any(|one| self.is_in_play(*one))
+    }
+
     /// Whether a circumstance was in play: it is told, or the headers count more sends than this one.
     pub fn is_in_play(&self, circumstance: Circumstance) -> bool {
         self.circumstances.contains(&circumstance)

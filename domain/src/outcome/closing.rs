@@ -236,7 +236,7 @@ impl<'a> Fold<'a> {
         })
     }
 
-    fn close_where(&mut self, rule: &str, closure: &Closure, which: impl Fn(&JudgedAttempt) -> bool) {
+    fn close_where(&mut self, rule: &'static str, closure: &Closure, which: impl Fn(&JudgedAttempt) -> bool) {
         for attempt in self.attempts.iter_mut().filter(|attempt| attempt.closed.is_none()) {
             if which(attempt) {
                 attempt.closed = Some(Closure { rule: rule.into(), ..closure.clone() });

@@ -1,8 +1,9 @@
 //! What an auditor should see, beside the state.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::attempt::{Circumstance, ReportKind};
+use crate::counting::in_ranges;
 use crate::evidence::Strength;
 use crate::operation::{Fact, Mode, Severity, State};
 use crate::outcome::fold::Fold;
@@ -74,11 +75,11 @@ impl Fold<'_> {
 
     fn note_overlaps(&mut self) {
         let overlapping: Vec<_> =
-            self.own().filter(|attempt| attempt.overlaps).map(|attempt| attempt.number.to_string()).collect();
+            self.own().filter(|attempt| attempt.overlaps).map(|attempt| attempt.number).collect();
         if !overlapping.is_empty() {
             let text = format!(
                 "Overlapping attempts: nothing showed that the earlier ones had stopped when {} began.",
-                overlapping.join(", ")
+                in_ranges(overlapping)
             );
             self.find("overlapping_attempts", Severity::Notice, text);
         }
@@ -109,9 +110,13 @@ impl Fold<'_> {
     /// E15 and 3.4: what an end shows beside its verdict.
     fn note_ends(&mut self) {
         let mut found = Vec::new();
+        let judged: BTreeMap<_, _> = self.attempts.iter().map(|attempt| (&attempt.id, attempt)).collect();
         for report in self.record.reports() {
             let ReportKind::Ended(end) = &report.kind else { continue };
-            let Some(attempt) = self.attempts.iter().find(|attempt| attempt.id == report.attempt) else { continue };
+            if end.receipt_fault.is_none() && !end.is_any_in_play() {
+                continue;
+            }
+            let Some(attempt) = judged.get(&report.attempt) else { continue };
             let number = attempt.number;
             if let Some(fault) = end.receipt_fault {
                 let what = fault.phrase();
@@ -189,11 +194,11 @@ impl Fold<'_> {
         if !matches!(state, State::Succeeded(_)) {
             return;
         }
-        let numbers: Vec<_> = self.unprotected_copies().iter().map(|attempt| attempt.number.to_string()).collect();
+        let numbers: Vec<_> = self.unprotected_copies().iter().map(|attempt| attempt.number).collect();
         if !numbers.is_empty() {
             let text = format!(
                 "Watch: a second copy is possible; attempt {} is open and no key covers it.",
-                numbers.join(", ")
+                in_ranges(numbers)
             );
             self.find("second_copy_possible", Severity::Audit, text);
         }

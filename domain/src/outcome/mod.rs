@@ -13,6 +13,7 @@ pub use fold::{BEFORE_RESTORE, contract_in_force};
 pub use key::{KeyUse, Protection, key_protects};
 pub(crate) use life::grant_exceeds_cap;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -112,7 +113,7 @@ pub enum Ending {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Closure {
     /// The rule: `K1`.
-    pub rule: String,
+    pub rule: Cow<'static, str>,
     /// How it ended.
     pub ending: Ending,
     /// The receipt credited to it, if any.

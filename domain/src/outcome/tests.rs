@@ -25,7 +25,7 @@ fn uncertain() -> Rig {
 
 fn closers(rig: &Rig) -> Vec<String> {
     let attempts = rig.outcome("op").attempts;
-    attempts.iter().map(|a| a.closed.as_ref().map_or("open".into(), |closure| closure.rule.clone())).collect()
+    attempts.iter().map(|a| a.closed.as_ref().map_or("open".into(), |closure| closure.rule.to_string())).collect()
 }
 
 fn rule(rig: &Rig) -> (String, String) {

@@ -136,7 +136,7 @@ fn chips(record: &Record, outcome: &Outcome) -> Vec<Chip> {
     if chips.is_empty() {
         // What the last open attempt said is better than nothing.
         let open = outcome.attempts.iter().rev().find(|attempt| attempt.closed.is_none() && attempt.ended_at.is_some());
-        chips.extend(open.map(|attempt| chip(attempt.judgement.text.clone(), attempt.judgement.strength)));
+        chips.extend(open.map(|attempt| chip(attempt.judgement.text.to_string(), attempt.judgement.strength)));
     }
     chips
 }

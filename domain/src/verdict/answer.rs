@@ -58,7 +58,7 @@ fn judge_receipt(end: &End) -> Option<Judgement> {
         return Some(Judgement::naming(&rows::E15, fault.phrase()));
     }
     let receipt = end.receipt.as_ref()?;
-    Some(Judgement { text: format!("{} {receipt}", rows::E16.reason), ..Judgement::by(&rows::E16) })
+    Some(Judgement { text: format!("{} {receipt}", rows::E16.reason).into(), ..Judgement::by(&rows::E16) })
 }
 
 fn is_declared(signals: Option<&Vec<Signal>>, end: &End) -> bool {
@@ -97,7 +97,7 @@ fn proved_by_contract(judgement: Judgement, end: &End, grounds: Grounds<'_>) -> 
     if !in_doubt || !is_declared(grounds.contract.negative_signals.as_ref(), end) {
         return judgement;
     }
-    let row = match judgement.rule.as_str() {
+    let row = match judgement.rule.as_ref() {
         "E19" => &rows::E19_DECLARED,
         "E21" => &rows::E21_DECLARED,
         "E22" => &rows::E22_DECLARED,
@@ -123,7 +123,7 @@ fn throttled(end: &End, grounds: Grounds<'_>) -> Judgement {
     let takes_items = grounds.contract.partial_success == Some(true);
     let judgement = with_code(if takes_items { &rows::E32_BATCH } else { &rows::E32 }, end);
     match end.retry_after() {
-        Some(wait) => Judgement { text: format!("{}; Retry-After: {wait}", judgement.text), ..judgement },
+        Some(wait) => Judgement { text: format!("{}; Retry-After: {wait}", judgement.text).into(), ..judgement },
         None => judgement,
     }
 }

@@ -23,7 +23,7 @@ pub fn keep_result(end: &End, grounds: Grounds<'_>, sent_under: u64, lease: u64)
     let judgement = if ends_lease {
         judgement
     } else {
-        Judgement { text: format!("{} ({})", judgement.text, rows::E18.reason), ..judgement }
+        Judgement { text: format!("{} ({})", judgement.text, rows::E18.reason).into(), ..judgement }
     };
     Kept { epoch: sent_under, judgement, ends_lease }
 }

@@ -15,6 +15,7 @@ pub use late::{Kept, keep_result};
 pub use rows::{Proves, ROWS, VerdictRow, row, sides};
 pub use voids::{VOIDS, VoidRow};
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -78,11 +79,11 @@ pub struct Judgement {
     /// What is proved.
     pub verdict: Verdict,
     /// The rule that says so: `E12`.
-    pub rule: String,
+    pub rule: Cow<'static, str>,
     /// How strong the ground is, after the cap of its source.
     pub strength: Strength,
     /// In words, for a timeline.
-    pub text: String,
+    pub text: Cow<'static, str>,
 }
 
 impl Judgement {
@@ -114,22 +115,22 @@ impl Judgement {
 
     /// What the row says, with the status or code that it speaks of.
     fn naming(row: &VerdictRow, code: impl fmt::Display) -> Self {
-        Self { text: format!("{code}: {}", row.reason), ..Self::by(row) }
+        Self { text: format!("{code}: {}", row.reason).into(), ..Self::by(row) }
     }
 
     /// The same verdict, to which another row adds what it knows.
     fn under(self, row: &VerdictRow) -> Self {
-        Self { text: format!("{}: {}", row.reason, self.text), rule: row.id.into(), ..self }
+        Self { text: format!("{}: {}", row.reason, self.text).into(), rule: row.id.into(), ..self }
     }
 
     /// The verdict given up for a doubt, with the reason.
     fn given_up(self, doubt: Doubt, because: &str) -> Self {
-        Self { verdict: Verdict::Unknown(doubt), text: format!("{}; {because}", self.text), ..self }
+        Self { verdict: Verdict::Unknown(doubt), text: format!("{}; {because}", self.text).into(), ..self }
     }
 
     /// The sub-reason of what its row speaks of, once it proves nothing (semantics 3.6).
     fn doubt_of_content(&self) -> Doubt {
-        match (self.verdict, self.rule.as_str()) {
+        match (self.verdict, self.rule.as_ref()) {
             (Verdict::Unknown(doubt), _) => doubt,
             (Verdict::NotSent, _) => Doubt::Reset,
             (Verdict::Executed, _) | (_, "E19") => Doubt::NoReceipt,

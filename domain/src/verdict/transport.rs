@@ -106,7 +106,7 @@ fn judge_cut(status: u16, end: &End, grounds: Grounds<'_>) -> Judgement {
         200..=299 => Judgement::naming(&rows::E14_SUCCESS, status),
         _ if matches!(by_status.verdict, Verdict::Unknown(_)) => by_status,
         400..=499 if grounds.contract.status_suffices == Some(true) => {
-            Judgement { text: format!("{} ({})", by_status.text, rows::E14_SUFFICES.reason), ..by_status }
+            Judgement { text: format!("{} ({})", by_status.text, rows::E14_SUFFICES.reason).into(), ..by_status }
         }
         _ => Judgement::naming(&rows::E14_STATUS, status),
     }

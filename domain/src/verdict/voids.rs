@@ -59,7 +59,7 @@ fn is_void(circumstance: Circumstance, judgement: &Judgement, end: &End, grounds
         // Nothing had been opened at E2 and E3, and at E7 the library vouches for it. 425 is the one
         // answer that speaks of early data itself.
         Circumstance::EarlyData => {
-            let untouched = matches!(judgement.rule.as_str(), "E2" | "E3" | "E7") || end.http == Some(425);
+            let untouched = matches!(judgement.rule.as_ref(), "E2" | "E3" | "E7") || end.http == Some(425);
             verdict.is_negative() && in_play && !untouched
         }
         Circumstance::Hedging | Circumstance::Failover => verdict.is_negative() && in_play,

@@ -423,11 +423,11 @@ fn explained_attempt(attempt: &JudgedAttempt) -> ExplainedAttempt {
         destination_key: attempt.dest_key.as_ref().map(ToString::to_string),
         verdict: attempt.judgement.verdict.word(),
         doubt,
-        rule: attempt.judgement.rule.clone(),
+        rule: attempt.judgement.rule.to_string(),
         strength: attempt.judgement.strength.name(),
-        text: attempt.judgement.text.clone(),
+        text: attempt.judgement.text.to_string(),
         is_running: attempt.is_running,
-        closed_by: attempt.closed.as_ref().map(|closure| closure.rule.clone()),
+        closed_by: attempt.closed.as_ref().map(|closure| closure.rule.to_string()),
     }
 }
 

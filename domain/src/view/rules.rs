@@ -72,8 +72,8 @@ pub fn rule_groups(outcome: &Outcome, ruling: &Ruling) -> Vec<RuleGroup> {
 
 /// The rules behind one attempt's verdict, and what closed it.
 pub fn rules_of_attempt(attempt: &JudgedAttempt) -> Vec<RuleLine> {
-    let judged = (!attempt.is_running).then(|| RuleLine::new(attempt.judgement.rule.as_str(), None));
-    let closed = attempt.closed.as_ref().map(|closure| RuleLine::new(closure.rule.as_str(), Some("closes it".into())));
+    let judged = (!attempt.is_running).then(|| RuleLine::new(attempt.judgement.rule.as_ref(), None));
+    let closed = attempt.closed.as_ref().map(|closure| RuleLine::new(closure.rule.as_ref(), Some("closes it".into())));
     judged.into_iter().chain(closed).collect()
 }
 

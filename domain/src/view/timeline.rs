@@ -174,7 +174,7 @@ fn attempt_item(attempt: &JudgedAttempt, is_inherited: bool, lens: &Lens<'_>) ->
     let mark = mark_of(attempt);
     let at = attempt.ended_at.unwrap_or(attempt.dispatched_at);
     let prefix = if is_inherited { "Inherited attempt" } else { "Attempt" };
-    let mut notes = vec![attempt.judgement.rule.clone()];
+    let mut notes = vec![attempt.judgement.rule.to_string()];
     notes.extend(attempt.owner.as_ref().map(|layer| format!("layer {layer}")));
     notes.extend(attempt.ended_at.map(|end| format!("took {}", span_in_words(end.since(attempt.dispatched_at)))));
     notes.extend(attempt.http.map(|status| format!("HTTP {status}")));
@@ -204,7 +204,7 @@ fn attempt_item(attempt: &JudgedAttempt, is_inherited: bool, lens: &Lens<'_>) ->
 fn attempt_text(attempt: &JudgedAttempt) -> String {
     let own = &attempt.judgement.text;
     let Some(closure) = attempt.closed.as_ref().filter(|closure| closure.rule != "K1") else {
-        return own.clone();
+        return own.to_string();
     };
     match &closure.receipt {
         Some(receipt) => format!("receipt {receipt} is credited to it; by itself: {own}"),

@@ -34,7 +34,7 @@ const TIMEOUT: &str = r#""outcome":"timeout""#;
 
 /// The rules that closed its attempts, in order.
 fn closers(desk: &Desk) -> Vec<Option<String>> {
-    desk.outcome("a").attempts.iter().map(|attempt| attempt.closed.as_ref().map(|by| by.rule.clone())).collect()
+    desk.outcome("a").attempts.iter().map(|attempt| attempt.closed.as_ref().map(|by| by.rule.to_string())).collect()
 }
 
 fn signal(http: u16, error: Option<&str>) -> Vec<Signal> {

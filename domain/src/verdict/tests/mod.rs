@@ -114,7 +114,7 @@ impl Case {
 
     fn says(&self) -> (Verdict, String, Strength) {
         let judgement = self.judged();
-        (judgement.verdict, judgement.rule, judgement.strength)
+        (judgement.verdict, judgement.rule.into_owned(), judgement.strength)
     }
 }
 

@@ -229,7 +229,7 @@ proofs! {
     fn e17_silence_is_unknown() {
         for is_running in [false, true] {
             let silent = Judgement::without_end(is_running);
-            prove!("E17", (silent.verdict, silent.rule.as_str()), (Verdict::Unknown(Lost), "E17"));
+            prove!("E17", (silent.verdict, silent.rule.as_ref()), (Verdict::Unknown(Lost), "E17"));
         }
     }
 
@@ -240,7 +240,7 @@ proofs! {
             (ended(ReportedOutcome::Timeout), unknown(Timeout, "E12")),
         ] {
             let kept = keep_result(&case.end, case.grounds(), 3, 4);
-            prove!("E18", (kept.judgement.verdict, kept.judgement.rule, kept.judgement.strength), verdict);
+            prove!("E18", (kept.judgement.verdict, kept.judgement.rule.to_string(), kept.judgement.strength), verdict);
             prove!("E18", (kept.epoch, kept.ends_lease), (3, false));
             prove_that!("E18", kept.judgement.text.contains("it came late"));
         }

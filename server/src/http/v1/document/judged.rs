@@ -139,10 +139,10 @@ impl From<&JudgedAttempt> for AttemptDocument {
             error: attempt.error.clone(),
             verdict,
             doubt,
-            rule: attempt.judgement.rule.clone(),
+            rule: attempt.judgement.rule.to_string(),
             strength: attempt.judgement.strength.name(),
-            text: attempt.judgement.text.clone(),
-            closed_by: attempt.closed.as_ref().map(|closure| closure.rule.clone()),
+            text: attempt.judgement.text.to_string(),
+            closed_by: attempt.closed.as_ref().map(|closure| closure.rule.to_string()),
             overlaps: attempt.overlaps,
         }
     }
