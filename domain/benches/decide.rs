@@ -92,6 +92,7 @@ fn record(size: usize) -> Result<(Record, Surroundings), NameError> {
             id: format!("look-up {number}"),
             source: SourceName::parse("bench")?,
             claim: Claim::Absent,
+            object: None,
             linked_by: LinkedBy::Key,
             key: None,
             at: at(second),

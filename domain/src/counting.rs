@@ -74,6 +74,9 @@ pub fn in_ranges(numbers: impl IntoIterator<Item = u32>) -> String {
 }
 
 #[cfg(test)]
+pub(crate) use tests::PROOFS;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::operation::{Doubt, Failure, SuccessBasis};

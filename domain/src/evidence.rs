@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::attempt::ReceiptFault;
 use crate::name::{DestinationKey, Receipt, SourceName};
 use crate::time::Timestamp;
 
@@ -105,6 +106,14 @@ pub enum Claim {
         /// Which object.
         receipt: Receipt,
     },
+    /// The object under our key is another than ours: of another amount, from a test system (semantics 7.18). No effect
+    /// of this operation; a signature proves who sent it and nothing more.
+    NotOurs {
+        /// Which object.
+        receipt: Receipt,
+        /// What is wrong with it.
+        fault: ReceiptFault,
+    },
     /// A look-up found nothing. A hint, unless closer K6 admits it.
     Absent,
     /// A look-up found something that may be ours.
@@ -120,6 +129,17 @@ pub enum Claim {
     },
 }
 
+/// What kind of object a receipt names, and to which other object of the same effect it belongs. Counts only where the
+/// contract declares that kind as an alias (semantics 3.1, receipt identity).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct PartOf {
+    /// The kind: `charge`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The other object's receipt: that of the payment intent.
+    pub part_of: Receipt,
+}
+
 /// One fact about the outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
@@ -130,6 +150,9 @@ pub struct Evidence {
     /// What it says.
     #[serde(flatten)]
     pub claim: Claim,
+    /// What its receipt belongs to, where that is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<PartOf>,
     /// How it was linked.
     pub linked_by: LinkedBy,
     /// The key by which it was linked, if it was.

@@ -6,14 +6,15 @@ mod end;
 
 use std::time::Duration;
 
-use crate::attempt::{AttemptRef, Report, ReportKind};
+use crate::attempt::{AttemptRef, ReceiptFault, Report, ReportKind};
 use crate::contract::Contract;
-use crate::evidence::{Claim, Evidence, LinkedBy};
+use crate::evidence::{Claim, Evidence, LinkedBy, PartOf};
 use crate::fingerprint::{Hash, diff};
 use crate::json::{Json, Member};
 use crate::layers::{Attempts, Declaration};
 use crate::name::{
-    DestinationKey, DestinationName, LayerName, NameError, OperationKey, Receipt, SourceName, SourceOperation, ToolName,
+    DestinationKey, DestinationName, LayerName, NameError, OperationKey, Receipt, SourceName, SourceOperation,
+    ToolName, check_name,
 };
 use crate::operation::{Arguments, Fact, Impact, Proposal, Record};
 use crate::time::Timestamp;
@@ -176,6 +177,11 @@ impl<'a> Fields<'a> {
         text.map(|text| parse(text.to_owned()).map_err(|error| wrong(name, error.to_string()))).transpose()
     }
 
+    fn word<T>(&self, name: &str, what: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>, LineError> {
+        let word = self.text(name)?;
+        word.map(|word| parse(word).ok_or_else(|| wrong(name, format!("{word:?} is not {what}")))).transpose()
+    }
+
     fn time(&self, name: &str) -> Result<Option<Timestamp>, LineError> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         let time = Timestamp::parse_rfc3339(text);
@@ -205,6 +211,19 @@ impl<'a> Fields<'a> {
         };
         let text = |item: &Json| item.as_str().map(Into::into).ok_or_else(|| wrong(name, "must hold strings only"));
         items.iter().map(text).collect()
+    }
+
+    /// What the receipt belongs to: `{"type": "charge", "part_of": "pi_A"}`.
+    fn object(&self) -> Result<Option<PartOf>, LineError> {
+        let Some(object) = self.value("object") else { return Ok(None) };
+        let member = |name: &str| {
+            let text = object.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
+            text.ok_or_else(|| wrong("object", format!("{name} must be a string that is not empty")))
+        };
+        let kind = member("type")?.to_owned();
+        check_name("type", &kind, ToolName::LIMIT).map_err(|error| wrong("object", error.to_string()))?;
+        let part_of = Receipt::parse(member("part_of")?).map_err(|error| wrong("object", error.to_string()))?;
+        Ok(Some(PartOf { kind, part_of }))
     }
 
     /// A number of seconds, with or without a fraction.
@@ -327,8 +346,9 @@ fn looked_up(
 ) -> Result<Evidence, LineError> {
     let outcome = fields.text("outcome")?.ok_or_else(|| wrong("outcome", "is missing"))?;
     let receipt = fields.name("receipt", Receipt::parse)?;
+    let fault = fields.word("receipt_fault", "a fault of a receipt", ReceiptFault::parse)?;
     let claim = match (outcome, receipt) {
-        ("found", Some(receipt)) => Claim::Executed { receipt },
+        ("found", Some(receipt)) => found(receipt, fault),
         ("found", None) => Claim::Likely,
         ("not_found", _) => Claim::Absent,
         ("unavailable", _) => Claim::Unavailable,
@@ -340,12 +360,21 @@ fn looked_up(
         id: format!("look-up {name} {at} {}", &digest[..12]),
         source: source.clone(),
         claim,
+        object: fields.object()?,
         linked_by: if fields.text("by")? == Some("natural_key") { LinkedBy::NaturalKey } else { LinkedBy::Key },
         key: None,
         at,
         provider_time: fields.time("provider_time")?,
         sent_at: Some(fields.time("sent_at")?.unwrap_or(at)),
     })
+}
+
+/// What an object under our key shows.
+fn found(receipt: Receipt, fault: Option<ReceiptFault>) -> Claim {
+    match fault {
+        None => Claim::Executed { receipt },
+        Some(fault) => Claim::NotOurs { receipt, fault },
+    }
 }
 
 fn delivery(fields: &Fields<'_>, at: Timestamp, source: &SourceName) -> Result<Says, LineError> {
@@ -374,8 +403,9 @@ fn delivery(fields: &Fields<'_>, at: Timestamp, source: &SourceName) -> Result<S
             claim: if reversed.iter().any(|ending| kind.ends_with(ending)) {
                 Claim::Reversed { receipt }
             } else {
-                Claim::Executed { receipt }
+                found(receipt, fields.word("receipt_fault", "a fault of a receipt", ReceiptFault::parse)?)
             },
+            object: fields.object()?,
             linked_by: LinkedBy::Key,
             key: key.as_ref().and_then(|key| DestinationKey::parse(key.clone()).ok()),
             at,

@@ -300,7 +300,7 @@ impl Rig {
         self.ruling_for(id, None).on(action).unwrap().verdict
     }
 
-    fn form(&mut self, actor: Actor, id: &str, input: ActionInput) -> Act {
+    pub(crate) fn form(&mut self, actor: Actor, id: &str, input: ActionInput) -> Act {
         self.presses += 1;
         let record = self.record(id);
         Act {
@@ -431,6 +431,7 @@ impl Rig {
             id: format!("{claim:?} {}", self.now),
             source: ours(),
             claim,
+            object: None,
             linked_by: LinkedBy::Key,
             key: self.key_of(id),
             at: self.now,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::wire::{GrpcStatus, H2, Headers};
+use crate::evidence::PartOf;
 use crate::name::Receipt;
 use crate::operation::named;
 
@@ -115,6 +116,9 @@ pub struct End {
     /// The destination's name for what it made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<Receipt>,
+    /// What the receipt belongs to, where that is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<PartOf>,
     /// Where the send failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
@@ -170,6 +174,7 @@ impl End {
             http: None,
             error: None,
             receipt: None,
+            object: None,
             phase: None,
             replayed: false,
             reported_by: None,

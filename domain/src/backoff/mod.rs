@@ -6,6 +6,8 @@
 mod retry_after;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::PROOFS;
 
 pub use retry_after::{RetryAfterError, parse_retry_after};
 

@@ -9,6 +9,8 @@ mod numbers;
 mod ratio;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::PROOFS;
 
 pub use bucket::Bucket;
 pub use numbers::{BackoffNumbers, BucketNumbers, NumberError, RatioNumbers, RetryNumbers};

@@ -229,3 +229,5 @@ static LIBRARY: LazyLock<BTreeMap<&'static str, Declared>> = LazyLock::new(|| {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::PROOFS;

@@ -102,7 +102,8 @@ fn deny(s: &Situation) -> Verdict {
 }
 
 fn cancel(s: &Situation) -> Verdict {
-    let stoppable = matches!(s.state, State::Proposed | State::Authorized | State::RetryWait(_) | State::ApprovalExpired);
+    let stoppable =
+        matches!(s.state, State::Proposed | State::Authorized | State::RetryWait(_) | State::ApprovalExpired);
     if s.is_guarded() && stoppable && !s.any_open { Verdict::Safe } else { Verdict::Forbidden }
 }
 

@@ -6,7 +6,7 @@ use crate::contract::{CancelByKey, Consistency};
 use crate::evidence::Claim;
 use crate::name::{OperationId, Receipt};
 use crate::operation::{Doubt, Fact, Mode, Record, State, SuccessBasis};
-use crate::outcome::{Outcome, Surroundings};
+use crate::outcome::{Effect, Outcome, Surroundings};
 use crate::permission::{Actor, Role};
 use crate::policy::{Policy, SafetyRule};
 use crate::time::Timestamp;
@@ -279,17 +279,20 @@ fn undoing(around: &Surroundings) -> impl Iterator<Item = &Record> {
 }
 
 /// Whether a child undoes this effect, or is on its way to: its key is made of both (C4).
-fn is_being_undone(around: &Surroundings, receipt: &Receipt) -> bool {
+fn is_being_undone(around: &Surroundings, effect: &Effect) -> bool {
+    let names = || std::iter::once(&effect.receipt).chain(&effect.aliases);
     undoing(around).any(|child| {
-        let forward = child.head.compensates.as_ref();
-        forward.is_some_and(|forward| compensation_key(forward, receipt).is_ok_and(|key| key == child.head.key))
+        let undoes = |forward: &OperationId, name: &Receipt| {
+            compensation_key(forward, name).is_ok_and(|key| key == child.head.key)
+        };
+        child.head.compensates.as_ref().is_some_and(|forward| names().any(|name| undoes(forward, name)))
     })
 }
 
 fn is_compensated(around: &Surroundings, outcome: &Outcome) -> bool {
     let mut to_undo = outcome.effects.iter().filter(|effect| effect.is_surplus).peekable();
     if to_undo.peek().is_some() {
-        return to_undo.all(|effect| is_being_undone(around, &effect.receipt));
+        return to_undo.all(|effect| is_being_undone(around, effect));
     }
     !outcome.effects.is_empty() && undoing(around).next().is_some()
 }
@@ -300,11 +303,13 @@ pub(crate) fn standing_surplus<'a>(
     around: &'a Surroundings,
     outcome: &'a Outcome,
 ) -> impl Iterator<Item = &'a Receipt> {
-    let waived = |receipt: &Receipt| {
-        record.facts.iter().any(|fact| matches!(fact, Fact::Waived { receipt: Some(left), .. } if left == receipt))
+    let waived = |effect: &Effect| {
+        let left = |fact: &Fact| matches!(fact, Fact::Waived { receipt: Some(left), .. } if effect.is_called(left));
+        record.facts.iter().any(left)
     };
-    let surplus = outcome.effects.iter().filter(|effect| effect.is_surplus).map(|effect| &effect.receipt);
-    surplus.filter(move |receipt| !waived(receipt) && !is_being_undone(around, receipt))
+    let surplus = outcome.effects.iter().filter(|effect| effect.is_surplus);
+    let standing = surplus.filter(move |effect| !waived(effect) && !is_being_undone(around, effect));
+    standing.map(|effect| &effect.receipt)
 }
 
 fn is_above_threshold(record: &Record, around: &Surroundings) -> bool {

@@ -124,7 +124,7 @@ fn grounds(record: &Record, outcome: &Outcome) -> Vec<GroundFact> {
         at: attempt.ended_at.unwrap_or(attempt.dispatched_at),
     });
     let effects = outcome.effects.iter().map(|effect| GroundFact {
-        text: format!("Receipt {}{}", effect.receipt, if effect.is_surplus { " (surplus)" } else { "" }),
+        text: format!("Receipt {}{}", effect.names(), if effect.is_surplus { " (surplus)" } else { "" }),
         strength: effect.strength,
         at: effect.at,
     });
@@ -157,7 +157,7 @@ fn known(s: &Situation, record: &Record, outcome: &Outcome, now: Timestamp) -> V
         [] => {}
         [one] => known.push(format!("The destination shows one effect: {}.", one.receipt)),
         several => {
-            let names: Vec<_> = several.iter().map(|effect| effect.receipt.as_str()).collect();
+            let names: Vec<_> = several.iter().map(|effect| effect.names()).collect();
             known.push(format!(
                 "The destination shows {} effects: {}. One was intended.",
                 several.len(),

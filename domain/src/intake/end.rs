@@ -14,7 +14,8 @@ pub(super) fn read(fields: &Fields<'_>) -> Result<End, LineError> {
         http: fields.whole("http")?,
         error: fields.text("error")?.map(Into::into),
         receipt: fields.name("receipt", Receipt::parse)?,
-        phase: word(fields, "phase", "a phase", Phase::parse)?,
+        object: fields.object()?,
+        phase: fields.word("phase", "a phase", Phase::parse)?,
         replayed: flag(fields, "replayed")?,
         reported_by: fields.text("reported_by")?.map(Into::into),
         grpc: grpc(fields)?,
@@ -26,21 +27,11 @@ pub(super) fn read(fields: &Fields<'_>) -> Result<End, LineError> {
         reused: flag(fields, "reused")?,
         bytes_sent: fields.whole("bytes_sent")?,
         circumstances: circumstances(fields)?,
-        receipt_fault: word(fields, "receipt_fault", "a fault of a receipt", ReceiptFault::parse)?,
+        receipt_fault: fields.word("receipt_fault", "a fault of a receipt", ReceiptFault::parse)?,
         handle: fields.text("handle")?.map(Into::into),
         per_item: flag(fields, "per_item")?,
         ..End::new(outcome)
     })
-}
-
-fn word<T>(
-    fields: &Fields<'_>,
-    name: &str,
-    what: &str,
-    parse: impl Fn(&str) -> Option<T>,
-) -> Result<Option<T>, LineError> {
-    let word = fields.text(name)?;
-    word.map(|word| parse(word).ok_or_else(|| wrong(name, format!("{word:?} is not {what}")))).transpose()
 }
 
 fn flag(fields: &Fields<'_>, name: &str) -> Result<bool, LineError> {

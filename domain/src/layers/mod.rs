@@ -9,6 +9,8 @@ mod hidden;
 mod known;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::PROOFS;
 
 pub use audit::{Audit, Practice, Stack, audit};
 pub use declared::{Declaration, layers_in_force};

@@ -182,11 +182,12 @@ impl<'a> Fold<'a> {
 
     /// Receipts by key that no attempt returned, by the destination's time, ties by their bytes.
     fn uncredited_receipts(&self) -> Vec<(Timestamp, Receipt, DestinationKey)> {
-        let returned: BTreeSet<&Receipt> =
-            self.attempts.iter().filter_map(|attempt| attempt.receipt.as_ref()).collect();
+        let returned = self.attempts.iter().filter_map(|attempt| attempt.receipt.as_ref());
+        let returned: BTreeSet<&Receipt> = returned.map(|receipt| self.aliases.effect_of(receipt)).collect();
         let mut orphans: BTreeMap<&Receipt, (Timestamp, &DestinationKey)> = BTreeMap::new();
         for evidence in self.intent().flat_map(Record::evidence) {
             let (Claim::Executed { receipt }, Some(key)) = (&evidence.claim, &evidence.key) else { continue };
+            let receipt = self.aliases.effect_of(receipt);
             if self.strength_of(evidence) == Strength::P3 && !returned.contains(receipt) {
                 let first = (evidence.happened_at(), key);
                 orphans.entry(receipt).and_modify(|known| *known = first.min(*known)).or_insert(first);

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::attempt::{Circumstance, ReportKind};
 use crate::counting::in_ranges;
-use crate::evidence::Strength;
+use crate::evidence::{Claim, Evidence, Strength};
+use crate::name::Receipt;
 use crate::operation::{Fact, Mode, Severity, State};
 use crate::outcome::fold::Fold;
 use crate::time::span_in_words;
@@ -23,6 +24,7 @@ impl Fold<'_> {
         self.note_overlaps();
         self.note_claims();
         self.note_ends();
+        self.note_others_objects();
         self.note_proposals();
         self.note_copies(state);
         self.note_stall(state);
@@ -33,7 +35,7 @@ impl Fold<'_> {
         let proved: Vec<_> = self.effects.iter().filter(|effect| effect.strength == Strength::P3).collect();
         let sent = self.attempts.len();
         let (count, held) = (proved.len(), proved.iter().any(|effect| effect.is_held));
-        let receipts = proved.iter().map(|effect| effect.receipt.as_str()).collect::<Vec<_>>().join(", ");
+        let receipts = proved.iter().map(|effect| effect.names()).collect::<Vec<_>>().join(", ");
         if count >= 2 {
             self.find(
                 "effects_exceed_intent",
@@ -74,8 +76,7 @@ impl Fold<'_> {
     }
 
     fn note_overlaps(&mut self) {
-        let overlapping: Vec<_> =
-            self.own().filter(|attempt| attempt.overlaps).map(|attempt| attempt.number).collect();
+        let overlapping: Vec<_> = self.own().filter(|attempt| attempt.overlaps).map(|attempt| attempt.number).collect();
         if !overlapping.is_empty() {
             let text = format!(
                 "Overlapping attempts: nothing showed that the earlier ones had stopped when {} began.",
@@ -145,6 +146,15 @@ impl Fold<'_> {
         }
         for (code, severity, text) in found {
             self.find(code, severity, text);
+        }
+    }
+
+    /// 7.18: an object under our key that is not ours.
+    fn note_others_objects(&mut self) {
+        let found: BTreeSet<_> = self.record.evidence().filter_map(not_ours).collect();
+        for (receipt, what) in found {
+            let text = format!("{receipt} carries our key and is not ours: {what}. It counts as no effect.");
+            self.find("object_not_ours", Severity::Integrity, text);
         }
     }
 
@@ -223,6 +233,13 @@ impl Fold<'_> {
             let text = format!("A line carries a time in the future ({}); it is kept as told.", fact.at());
             self.find("future_time", Severity::Notice, text);
         }
+    }
+}
+
+fn not_ours(evidence: &Evidence) -> Option<(&Receipt, &'static str)> {
+    match &evidence.claim {
+        Claim::NotOurs { receipt, fault } => Some((receipt, fault.phrase())),
+        _ => None,
     }
 }
 

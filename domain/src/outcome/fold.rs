@@ -8,6 +8,7 @@ use crate::contract::Contract;
 use crate::evidence::{Claim, Evidence, LinkedBy, Strength, Trust};
 use crate::name::{DestinationKey, OperationId, Receipt, SourceOperation, WorkspaceId};
 use crate::operation::{Doubt, Fact, Finding, Mode, Record, Severity};
+use crate::outcome::aliases::Aliases;
 use crate::outcome::closing::closure_by_own_answer;
 use crate::outcome::{Effect, JudgedAttempt, KeyUse, Sent, Surroundings};
 use crate::policy::SafetyRule;
@@ -81,6 +82,8 @@ pub(super) struct Fold<'a> {
     pub(super) key: Option<DestinationKey>,
     /// The intent's attempts, earliest first; this operation's own and its relatives'.
     pub(super) attempts: Vec<JudgedAttempt>,
+    /// Which receipts name one effect.
+    pub(super) aliases: Aliases,
     /// The intent's effects, the primary first.
     pub(super) effects: Vec<Effect>,
     pub(super) findings: Vec<Finding>,
@@ -98,10 +101,12 @@ impl<'a> Fold<'a> {
             class,
             key: record.destination_key(&around.relatives),
             attempts: Vec::new(),
+            aliases: Aliases::default(),
             effects: Vec::new(),
             findings: Vec::new(),
         };
         fold.attempts = fold.judge_attempts();
+        fold.aliases = fold.read_aliases();
         fold.effects = fold.collect_effects();
         fold.close_by_replay();
         fold.close_by_protected_answer();
@@ -219,6 +224,7 @@ impl<'a> Fold<'a> {
             http: end.and_then(|end| end.http),
             error: end.and_then(|end| end.error.clone()),
             receipt: end.and_then(|end| end.receipt.clone()),
+            object: end.and_then(|end| end.object.clone()),
             replayed: end.is_some_and(|end| end.is_replayed(contract.replay_marker.as_deref())),
             retry_after: asked_to_wait(attempt, end),
             judgement,
@@ -276,6 +282,7 @@ impl<'a> Fold<'a> {
             http: None,
             error: None,
             receipt: None,
+            object: None,
             replayed: false,
             retry_after: None,
             judgement: Judgement::restored(),
@@ -366,12 +373,28 @@ impl<'a> Fold<'a> {
         all
     }
 
+    /// Only facts that are likely or better say what belongs together: a link hides an effect.
+    fn read_aliases(&self) -> Aliases {
+        let returned = self.attempts.iter().filter(|attempt| attempt.judgement.strength >= Strength::P2);
+        let returned = returned.filter_map(|attempt| Some((attempt.receipt.as_ref()?, attempt.object.as_ref()?)));
+        let evidence = self.intent().flat_map(Record::evidence);
+        let evidence =
+            evidence.filter(|evidence| evidence.object.is_some() && self.strength_of(evidence) >= Strength::P2);
+        let found = evidence.filter_map(|evidence| match &evidence.claim {
+            Claim::Executed { receipt } | Claim::Reversed { receipt } => Some((receipt, evidence.object.as_ref()?)),
+            _ => None,
+        });
+        Aliases::of(self.contract.effect_identity.as_ref(), returned.chain(found))
+    }
+
     pub(super) fn collect_effects(&self) -> Vec<Effect> {
         let mut by_receipt: BTreeMap<&Receipt, Effect> = BTreeMap::new();
         let successes = self.successes();
         for success in successes.iter().filter(|success| success.strength >= Strength::P2) {
-            let effect = by_receipt.entry(success.receipt).or_insert_with(|| Effect {
-                receipt: success.receipt.clone(),
+            let name = self.aliases.effect_of(success.receipt);
+            let effect = by_receipt.entry(name).or_insert_with(|| Effect {
+                receipt: name.clone(),
+                aliases: Vec::new(),
                 strength: success.strength,
                 at: success.at,
                 is_surplus: false,
@@ -380,6 +403,10 @@ impl<'a> Fold<'a> {
             effect.strength = effect.strength.max(success.strength);
             effect.at = effect.at.min(success.at);
             effect.is_held |= success.held;
+            if !effect.is_called(success.receipt) {
+                effect.aliases.push(success.receipt.clone());
+                effect.aliases.sort();
+            }
         }
         let mut effects: Vec<_> = by_receipt.into_values().collect();
         // F3: the primary is the earliest by provider time, ties by receipt bytes.

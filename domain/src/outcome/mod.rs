@@ -1,5 +1,6 @@
 //! The fold: what all attempts and evidence together say (semantics 3.5–3.7).
 
+mod aliases;
 mod closing;
 mod due;
 mod findings;
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::attempt::{AttemptRef, ReportedOutcome};
 use crate::contract::Contract;
-use crate::evidence::{Strength, Trust};
+use crate::evidence::{PartOf, Strength, Trust};
 use crate::fingerprint::{Hash, Json};
 use crate::lease::Scope;
 use crate::name::{DestinationKey, LayerName, OperationId, Receipt, SourceName};
@@ -165,6 +166,8 @@ pub struct JudgedAttempt {
     pub error: Option<String>,
     /// The receipt it returned.
     pub receipt: Option<Receipt>,
+    /// What that receipt belongs to, where it is told.
+    pub object: Option<PartOf>,
     /// Whether its answer was marked as replayed from a store.
     pub replayed: bool,
     /// Before when the destination asked not to be called again.
@@ -203,6 +206,8 @@ pub struct Sent {
 pub struct Effect {
     /// The destination's name for it.
     pub receipt: Receipt,
+    /// Other objects at the destination that are the same effect by declared aliases.
+    pub aliases: Vec<Receipt>,
     /// How strong the best fact about it is.
     pub strength: Strength,
     /// The earliest time told for it.
@@ -211,6 +216,24 @@ pub struct Effect {
     pub is_surplus: bool,
     /// Whether this operation holds evidence of it.
     pub is_held: bool,
+}
+
+impl Effect {
+    /// Whether this receipt names it, by itself or as an alias.
+    pub fn is_called(&self, receipt: &Receipt) -> bool {
+        self.receipt == *receipt || self.aliases.contains(receipt)
+    }
+
+    /// Its receipt, with the aliases: `pi_A (also ch_A)`.
+    pub fn names(&self) -> String {
+        match self.aliases.as_slice() {
+            [] => self.receipt.to_string(),
+            aliases => {
+                let aliases: Vec<&str> = aliases.iter().map(Receipt::as_str).collect();
+                format!("{} (also {})", self.receipt, aliases.join(", "))
+            }
+        }
+    }
 }
 
 /// What the facts say now.

@@ -13,7 +13,7 @@ use crate::outcome::due::due_after;
 use crate::outcome::fold::Fold;
 use crate::outcome::key::{KeyUse, key_protects};
 use crate::outcome::life::Life;
-use crate::outcome::{Closure, Ending, JudgedAttempt, Outcome, Sent};
+use crate::outcome::{Closure, Effect, Ending, JudgedAttempt, Outcome, Sent};
 use crate::policy::SafetyRule;
 use crate::time::Timestamp;
 use crate::verdict::Verdict;
@@ -118,7 +118,7 @@ impl Fold<'_> {
     fn picked(&self) -> Option<Step> {
         let pick = self.resolution(&[ResolutionKind::PickSucceeded, ResolutionKind::PickFailed])?;
         let succeeded = pick.kind == ResolutionKind::PickSucceeded;
-        let new_effect = self.effects.iter().any(|effect| !is_acknowledged(pick, &effect.receipt));
+        let new_effect = self.effects.iter().any(|effect| !is_acknowledged(pick, effect));
         let new_reversal = succeeded && self.unacknowledged_reversals(pick).next().is_some();
         if new_effect || new_reversal {
             return None;
@@ -134,7 +134,7 @@ impl Fold<'_> {
     }
 
     fn is_proved(&self, receipt: &Receipt) -> bool {
-        self.effects.iter().any(|effect| effect.receipt == *receipt && effect.strength == Strength::P3)
+        self.effects.iter().any(|effect| effect.is_called(receipt) && effect.strength == Strength::P3)
     }
 
     fn holds_success(&self) -> bool {
@@ -155,7 +155,7 @@ impl Fold<'_> {
     /// F4: a person said it failed, and success came to light that they had not seen.
     fn against_a_failure(&self) -> Option<Step> {
         let said = self.resolution(&[ResolutionKind::Failed, ResolutionKind::PickFailed])?;
-        let unseen = self.effects.iter().find(|effect| effect.is_held && !is_acknowledged(said, &effect.receipt))?;
+        let unseen = self.effects.iter().find(|effect| effect.is_held && !is_acknowledged(said, effect))?;
         Some(("F4", State::Contradicted(Contradiction::Attestation), unseen.at.max(said.at)))
     }
 
@@ -170,7 +170,7 @@ impl Fold<'_> {
         let said = self.record.evidence().find(|evidence| match &evidence.claim {
             Claim::Reversed { receipt } => {
                 self.strength_of(evidence) >= Strength::P2
-                    && self.effects.iter().any(|e| e.is_held && e.receipt == *receipt && e.at <= evidence.happened_at())
+                    && self.effects.iter().any(|e| e.is_held && e.is_called(receipt) && e.at <= evidence.happened_at())
             }
             _ => false,
         })?;
@@ -261,8 +261,7 @@ impl Fold<'_> {
     fn uncertain(&self) -> Option<Step> {
         let observed = self.record.head.mode == Mode::Observed;
         let open = self.remembered_open().into_iter();
-        let open: Vec<_> =
-            open.filter(|attempt| !(observed && self.is_own(attempt) && attempt.is_running)).collect();
+        let open: Vec<_> = open.filter(|attempt| !(observed && self.is_own(attempt) && attempt.is_running)).collect();
         let since = open.iter().map(|attempt| attempt.ended_at.unwrap_or(attempt.runs_until)).min()?;
         let by_attempts = open.iter().filter_map(|attempt| match attempt.judgement.verdict {
             Verdict::Unknown(doubt) => Some(doubt),
@@ -454,8 +453,8 @@ fn is_negative(closed: Option<&Closure>) -> bool {
     closed.is_some_and(|closure| closure.ending != Ending::Positive)
 }
 
-fn is_acknowledged(resolution: &Resolution, receipt: &Receipt) -> bool {
-    resolution.acknowledged_receipts.contains(receipt) || resolution.receipt.as_ref() == Some(receipt)
+fn is_acknowledged(resolution: &Resolution, effect: &Effect) -> bool {
+    resolution.acknowledged_receipts.iter().chain(&resolution.receipt).any(|seen| effect.is_called(seen))
 }
 
 impl Record {

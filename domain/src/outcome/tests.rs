@@ -373,6 +373,7 @@ proofs! {
                 id: "found".into(),
                 source: ours(),
                 claim: Claim::Executed { receipt: receipt("in_1") },
+                object: None,
                 linked_by,
                 key: None,
                 at: rig.now,

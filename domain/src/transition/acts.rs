@@ -132,7 +132,7 @@ fn permitted(ruling: &Ruling, input: &ActionInput) -> Result<Verdict, Refusal> {
 
 fn check_input(input: &ActionInput, record: &Record, around: &Surroundings, outcome: &Outcome) -> Result<(), Refusal> {
     let bad = |field: &str, problem: &str| Refusal::BadField { field: field.into(), problem: problem.into() };
-    let on_record = |cited: &Receipt| outcome.effects.iter().any(|effect| effect.receipt == *cited);
+    let on_record = |cited: &Receipt| outcome.effects.iter().any(|effect| effect.is_called(cited));
     match input {
         ActionInput::MarkSucceeded { reference, .. } => {
             check_text("reference", reference.as_deref().unwrap_or_default())
@@ -209,7 +209,7 @@ fn check_surplus(record: &Record, around: &Surroundings, outcome: &Outcome) -> R
 /// Row 3: of several effects only a surplus one is undone.
 fn check_is_surplus(outcome: &Outcome, receipt: &Receipt) -> Result<(), Refusal> {
     let several = outcome.effects.len() > 1;
-    if several && outcome.effects.iter().any(|effect| effect.receipt == *receipt && !effect.is_surplus) {
+    if several && outcome.effects.iter().any(|effect| effect.is_called(receipt) && !effect.is_surplus) {
         let problem = format!("{receipt} is the effect that was intended; name a surplus one");
         return Err(Refusal::BadField { field: "receipt".into(), problem });
     }

@@ -165,6 +165,7 @@ impl Accepted<'_> {
             id: format!("attached {}", self.act.key),
             source: SourceName::console(),
             claim,
+            object: None,
             linked_by: LinkedBy::Manual,
             key: None,
             at: self.now,
@@ -291,7 +292,12 @@ impl Accepted<'_> {
     /// T30: an operation of its own that undoes exactly one effect, or cancels by key while it is uncertain.
     fn compensate(&self, receipt: Option<&Receipt>) -> Decision {
         let surplus = self.outcome.effects.iter().find(|effect| effect.is_surplus);
-        let chosen = receipt.or_else(|| surplus.or_else(|| self.outcome.effects.first()).map(|effect| &effect.receipt));
+        // By any of its names, so that one effect has one undo.
+        let named = |receipt| self.outcome.effects.iter().find(|effect| effect.is_called(receipt));
+        let chosen = match receipt {
+            Some(receipt) => Some(named(receipt).map_or(receipt, |effect| &effect.receipt)),
+            None => surplus.or_else(|| self.outcome.effects.first()).map(|effect| &effect.receipt),
+        };
         let head = &self.record.head;
         let key = match chosen {
             Some(receipt) => compensation_key(&head.id, receipt),

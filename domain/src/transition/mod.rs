@@ -330,4 +330,4 @@ fn transition_rule(record: &Record, to: State, command: &Command) -> Option<&'st
 #[cfg(test)]
 pub(crate) mod tests;
 #[cfg(test)]
-pub(crate) use tests::{ACTS_PROOFS, ROWS_PROOFS, TRACE_PROOFS, TRICKY_PROOFS};
+pub(crate) use tests::{ACTS_PROOFS, GUARDED_TRICKY_PROOFS, ROWS_PROOFS, TRACE_PROOFS, TRICKY_PROOFS};

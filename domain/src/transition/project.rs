@@ -60,7 +60,7 @@ fn standing_receipt(record: &Record, outcome: &Outcome) -> Option<Receipt> {
     let cited = record.resolution().and_then(|resolution| resolution.receipt.clone());
     match outcome.state {
         State::Succeeded(SuccessBasis::Receipt | SuccessBasis::Partial) => {
-            let proved = |receipt: &Receipt| outcome.effects.iter().any(|effect| effect.receipt == *receipt);
+            let proved = |receipt: &Receipt| outcome.effects.iter().any(|effect| effect.is_called(receipt));
             cited.filter(proved).or_else(|| outcome.effects.first().map(|effect| effect.receipt.clone()))
         }
         State::Succeeded(SuccessBasis::Attested) => cited,
@@ -111,7 +111,7 @@ fn chips(record: &Record, outcome: &Outcome) -> Vec<Chip> {
         .effects
         .iter()
         .take(3)
-        .map(|effect| chip(format!("receipt {}", effect.receipt), effect.strength))
+        .map(|effect| chip(format!("receipt {}", effect.names()), effect.strength))
         .collect();
     if outcome.effects.len() > 3 {
         chips.push(chip(format!("{} more receipts", outcome.effects.len() - 3), Strength::P2));

@@ -6,11 +6,13 @@ mod properties;
 mod rows;
 mod traces;
 pub(crate) mod tricky;
+mod tricky_guarded;
 
 pub(crate) use acts::PROOFS as ACTS_PROOFS;
 pub(crate) use rows::PROOFS as ROWS_PROOFS;
 pub(crate) use traces::PROOFS as TRACE_PROOFS;
 pub(crate) use tricky::PROOFS as TRICKY_PROOFS;
+pub(crate) use tricky_guarded::PROOFS as GUARDED_TRICKY_PROOFS;
 
 use crate::action::Action;
 use crate::cases;

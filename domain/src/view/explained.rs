@@ -183,6 +183,9 @@ pub struct ExplainedAttempt {
 pub struct ExplainedEffect {
     /// The destination's name for it.
     pub receipt: String,
+    /// Other names of the same effect, by aliases that the contract declares.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
     /// How strong the best fact is.
     pub strength: &'static str,
     /// The earliest time told.
@@ -434,6 +437,7 @@ fn explained_attempt(attempt: &JudgedAttempt) -> ExplainedAttempt {
 fn explained_effect(effect: &Effect) -> ExplainedEffect {
     ExplainedEffect {
         receipt: effect.receipt.to_string(),
+        aliases: effect.aliases.iter().map(ToString::to_string).collect(),
         strength: effect.strength.name(),
         at: effect.at.to_string(),
         is_surplus: effect.is_surplus,

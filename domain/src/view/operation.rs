@@ -100,7 +100,7 @@ pub fn counts(row: &Projection, outcome: &Outcome) -> Counts {
 /// A distinct object at the destination.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectView {
-    /// The destination's name for it.
+    /// The destination's name for it, and its aliases.
     pub receipt: String,
     /// Strength of the best fact about it.
     pub strength: crate::evidence::Strength,
@@ -113,7 +113,7 @@ pub struct EffectView {
 /// The effects, the primary first.
 pub fn effect_views(outcome: &Outcome, lens: &Lens<'_>) -> Vec<EffectView> {
     let view = |effect: &crate::outcome::Effect| EffectView {
-        receipt: effect.receipt.to_string(),
+        receipt: effect.names(),
         strength: effect.strength,
         at: lens.moment(effect.at),
         is_surplus: effect.is_surplus,

@@ -320,6 +320,10 @@ fn evidence_item(evidence: &Evidence, trust: Option<Trust>, lens: &Lens<'_>) -> 
     let (title, text) = match &evidence.claim {
         Claim::Executed { receipt } if is_look_up => (format!("Look-up found {receipt}"), "The object exists"),
         Claim::Executed { receipt } => (format!("Delivery names {receipt}"), "The object exists, says the destination"),
+        Claim::NotOurs { receipt, fault } => {
+            let how = if is_look_up { "Look-up found" } else { "Delivery names" };
+            (format!("{how} {receipt}, which is not ours: {}", fault.phrase()), "No effect of this operation")
+        }
         Claim::Reversed { receipt } => {
             (format!("{receipt} failed or was reversed"), "The object is gone or failed afterwards")
         }
@@ -336,7 +340,9 @@ fn evidence_item(evidence: &Evidence, trust: Option<Trust>, lens: &Lens<'_>) -> 
             ("Cancelled by key: nothing was there".to_owned(), "It may still arrive, until a second check agrees (K7)")
         }
     };
-    let sign = if is_look_up || !matches!(evidence.claim, Claim::Executed { .. } | Claim::Reversed { .. }) {
+    let sign = if is_look_up
+        || !matches!(evidence.claim, Claim::Executed { .. } | Claim::Reversed { .. } | Claim::NotOurs { .. })
+    {
         Sign::LookUp
     } else {
         Sign::Delivery
@@ -351,7 +357,7 @@ fn evidence_item(evidence: &Evidence, trust: Option<Trust>, lens: &Lens<'_>) -> 
     item.strength = trust.map(|trust| match evidence.claim {
         Claim::Executed { .. } | Claim::Reversed { .. } => Strength::P3.min(trust.cap()),
         Claim::CancelledByKey { .. } => Strength::P2.min(trust.cap()),
-        Claim::Absent | Claim::Likely | Claim::Unavailable | Claim::Ambiguous => Strength::Hint,
+        Claim::NotOurs { .. } | Claim::Absent | Claim::Likely | Claim::Unavailable | Claim::Ambiguous => Strength::Hint,
     });
     item
 }
@@ -407,6 +413,7 @@ pub(crate) mod tests {
             http: None,
             error: None,
             receipt: None,
+            object: None,
             replayed: false,
             retry_after: None,
             judgement: Judgement {
@@ -459,6 +466,7 @@ pub(crate) mod tests {
             id: "evt_a".into(),
             source: SourceName::parse("psp").unwrap(),
             claim: Claim::Executed { receipt: crate::name::Receipt::parse("pi_A").unwrap() },
+            object: None,
             linked_by: LinkedBy::Key,
             key: None,
             at: at("2026-10-05T09:00:41Z"),

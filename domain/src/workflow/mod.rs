@@ -5,6 +5,8 @@
 mod compensation;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::PROOFS;
 mod unwinding;
 
 pub use compensation::{ChildProof, ChildView, Forward, Progress, Undo, compensation_key, progress};

@@ -261,6 +261,7 @@ proofs! {
         prove!("E35", of(declined, None), (vec![None, k("K1")], "uncertain(timeout)".into()));
         let failed = r#""outcome":"error","http":500"#;
         prove!("E35", of(failed, marker), (vec![None, None], "uncertain(replayed_error)".into()));
+        prove!("I14", of(failed, marker).0, [None, None], "a replay of an error refuses nothing");
     }
 
     fn e32_a_throttled_attempt_closes_itself_only() {

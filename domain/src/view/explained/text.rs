@@ -114,7 +114,9 @@ impl ExplainedOperation {
         }
         for (index, effect) in self.effects.iter().enumerate() {
             let surplus = if effect.is_surplus { " · one too many" } else { "" };
-            let text = format!("{} · {} · {}{surplus}", effect.receipt, effect.strength, effect.at);
+            let also = if effect.aliases.is_empty() { "" } else { " · also " };
+            let aliases = effect.aliases.join(", ");
+            let text = format!("{}{also}{aliases} · {} · {}{surplus}", effect.receipt, effect.strength, effect.at);
             labelled(out, if index == 0 { "effects" } else { "" }, &text);
         }
         for (index, finding) in self.findings.iter().enumerate() {

@@ -59,6 +59,9 @@ pub struct AttemptDocument {
 pub struct EffectDocument {
     /// The destination's name for it.
     pub receipt: String,
+    /// Other names of the same effect, by aliases that the contract declares.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
     /// How strong the best fact is.
     pub strength: &'static str,
     /// The earliest time told.
@@ -152,6 +155,7 @@ impl From<&Effect> for EffectDocument {
     fn from(effect: &Effect) -> Self {
         Self {
             receipt: effect.receipt.to_string(),
+            aliases: effect.aliases.iter().map(ToString::to_string).collect(),
             strength: effect.strength.name(),
             at: effect.at.to_string(),
             is_surplus: effect.is_surplus,
