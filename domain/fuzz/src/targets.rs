@@ -4,7 +4,10 @@
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use tallystick_domain::action::{Action, ActionInput};
+use tallystick_domain::backoff::parse_retry_after;
 use tallystick_domain::contract::Contract;
+use tallystick_domain::contract::library::Declared;
+use tallystick_domain::contract::mcp::{Annotations, class_of};
 use tallystick_domain::evidence::Trust;
 use tallystick_domain::fingerprint::{Hash, diff};
 use tallystick_domain::intake::{About, EVENTS, Line, Says};
@@ -101,6 +104,44 @@ pub const TARGETS: &[Target] = &[
         run: time,
     },
     Target {
+        name: "retry_after",
+        claim: "Retry-After: never earlier than its receipt, the same however it is padded, and any text of digits a delay",
+        divisor: 1,
+        seeds: &[
+            "120",
+            "0",
+            "-1",
+            "99999999999999999999",
+            "Fri, 31 Dec 1999 23:59:60 GMT",
+            "Friday, 31-Dec-99 23:59:59 GMT",
+            "Fri Dec  1 23:59:59 1999",
+        ],
+        tokens: &["GMT", ", ", "Sunday", "Sun", "Feb", "29", ":60", "-00 ", "  ", "9999", "2026"],
+        reads_lines: false,
+        run: retry_after,
+    },
+    Target {
+        name: "contract_file",
+        claim: "contract files and MCP annotations: what is read is written and read back; a hint only ever lowers a class",
+        divisor: 1,
+        seeds: CONTRACT_FILES,
+        tokens: &[
+            "\"value\":",
+            "\"verification\":\"claimed\"",
+            "\"tested_live\"",
+            "\"tested_stand_in\"",
+            "\"source_url\":\"https://",
+            "\"checked_at\":\"2026-10-05\"",
+            "key_retention_s",
+            "on_mismatch",
+            "effect_identity",
+            "\"readOnlyHint\":true",
+            "\"idempotentHint\":true",
+        ],
+        reads_lines: false,
+        run: contract_file,
+    },
+    Target {
         name: "words",
         claim: "states, actions, reasons and the other words of URLs and bodies: read only as what they print",
         divisor: 1,
@@ -174,6 +215,14 @@ pub const TARGETS: &[Target] = &[
         reads_lines: false,
         run: stream,
     },
+];
+
+/// Files of the library, and annotations of an MCP tool.
+const CONTRACT_FILES: &[&str] = &[
+    include_str!("../../contracts/adyen.json"),
+    include_str!("../../contracts/google-aip-155.json"),
+    include_str!("../../contracts/aws-ec2.json"),
+    r#"{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":null}"#,
 ];
 
 macro_rules! cases {
@@ -460,6 +509,39 @@ fn time(bytes: &[u8]) -> Result<bool, String> {
     hold(printed.ends_with('Z'), "a time is not printed in UTC")?;
     survives_writing(&at)?;
     Ok(true)
+}
+
+fn retry_after(bytes: &[u8]) -> Result<bool, String> {
+    let Ok(text) = std::str::from_utf8(bytes) else { return Ok(false) };
+    // 2026-10-05T09:00:00Z, and the edges of time.
+    let moments = [1_791_190_800_000_000, 0, i64::MAX].map(Timestamp::from_micros);
+    let read = moments.map(|now| parse_retry_after(text, now));
+    for (now, read) in moments.iter().zip(&read) {
+        hold(read.as_ref().map_or(true, |at| at >= now), "it asks to be called before it was received")?;
+        let padded = parse_retry_after(&format!(" {text}\t"), *now);
+        hold(padded.is_ok() == read.is_ok() && (padded == *read || read.is_err()), "blanks around it change it")?;
+    }
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    hold(!is_number || read[0].is_ok(), "a number of seconds is refused")?;
+    Ok(read[0].is_ok())
+}
+
+fn contract_file(bytes: &[u8]) -> Result<bool, String> {
+    let mut any = false;
+    if let Ok(declared) = Declared::parse(bytes) {
+        any = true;
+        survives_writing(&declared.contract)?;
+        hold(!declared.name.is_empty() && !declared.title.is_empty(), "a contract without a name")?;
+        let of_parts = declared.contract.provenance.is_some();
+        hold(of_parts, "a promise of which nobody knows where it is from")?;
+    }
+    if let Ok(json) = Json::parse(bytes) {
+        let annotations = Annotations::read(&json);
+        let class = class_of(annotations, true);
+        hold(class == Class::Irreversible || annotations.is_read_only(), "a hint lowers a class that it does not name")?;
+        hold(class_of(annotations, false) == Class::Irreversible, "a hint of an untrusted server counts")?;
+    }
+    Ok(any)
 }
 
 fn words(bytes: &[u8]) -> Result<bool, String> {
