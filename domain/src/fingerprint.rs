@@ -108,6 +108,13 @@ impl Json {
         }
     }
 
+    /// The hash over these top-level members alone; none if it has none of them.
+    pub fn hash_of_members(&self, names: &[String]) -> Option<Hash> {
+        let Self::Object(members) = self else { return None };
+        let named: Vec<_> = members.iter().filter(|(name, _)| names.contains(name)).cloned().collect();
+        (!named.is_empty()).then(|| Self::Object(named).hash())
+    }
+
     fn write_canonical(&self, out: &mut String) {
         match self {
             Self::Number(literal) => out.push_str(&canonical_number(literal)),

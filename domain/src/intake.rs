@@ -16,9 +16,9 @@ use crate::name::{
     DestinationKey, DestinationName, LayerName, NameError, OperationKey, Receipt, SourceName, SourceOperation,
     ToolName, check_name,
 };
-use crate::operation::{Arguments, Fact, Impact, Proposal, Record};
+use crate::operation::{Arguments, Fact, Impact, Proposal, Record, State};
 use crate::time::Timestamp;
-use crate::tool::Tool;
+use crate::tool::{Class, Tool};
 
 /// Why a line is not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -472,7 +472,7 @@ pub fn proposal_fact(
     let contract = tool.contract.clone();
     let declared = record.proposals().find_map(|proposal| proposal.contract.as_ref()).or(proposed.contract.as_ref());
     let contract = declared.map_or(contract.clone(), |stream| contract.or(stream));
-    let volatile = contract.volatile_fields.unwrap_or_default();
+    let volatile = contract.volatile_fields.clone().unwrap_or_default();
     let json = proposed.arguments.as_ref().map(|(_, json)| json);
     let proposal = Proposal {
         at,
@@ -481,6 +481,7 @@ pub fn proposal_fact(
         arguments: proposed.arguments.as_ref().map(|(raw, json)| Arguments {
             identity_hash: json.hash_without(&volatile),
             args_hash: json.hash(),
+            intent_hash: intent_hash(tool.class, &contract, json),
             size_bytes: raw.len() as u64,
         }),
         contract: proposed.contract.clone(),
@@ -496,6 +497,41 @@ pub fn proposal_fact(
         }
         _ => Fact::Proposed(proposal),
     }
+}
+
+/// What two proposals under different keys have in common if they may be one intent (4.4.3): the declared fields, or
+/// everything that is not volatile. A read makes no effect that could double.
+pub fn intent_hash(class: Class, contract: &Contract, arguments: &Json) -> Option<Hash> {
+    let Json::Object(members) = arguments else { return None };
+    match &contract.intent_fields {
+        _ if class == Class::Read => None,
+        Some(fields) => arguments.hash_of_members(fields),
+        None => {
+            let volatile = contract.volatile_fields.as_deref().unwrap_or_default();
+            let names_something = members.iter().any(|(name, _)| !volatile.contains(name));
+            names_something.then(|| arguments.hash_without(volatile))
+        }
+    }
+}
+
+/// 4.4.3: the question whether a new operation is the same intent as another that has equal intent fields under another
+/// key, whatever its tool. What was denied, cancelled or superseded is no answer to anybody's wish any more.
+pub fn same_intent_question<'a>(
+    new: &Record,
+    others: impl IntoIterator<Item = &'a Record>,
+    at: Timestamp,
+) -> Option<Fact> {
+    let hash = new.arguments()?.intent_hash?;
+    let is_same = |other: &&Record| {
+        let stopped = other
+            .row
+            .as_ref()
+            .is_some_and(|row| matches!(row.state, State::Denied | State::Cancelled | State::Superseded));
+        let equal = other.arguments().is_some_and(|arguments| arguments.intent_hash == Some(hash));
+        equal && !stopped && other.head.key != new.head.key && other.head.intent_id != new.head.intent_id
+    };
+    let other = others.into_iter().find(is_same)?;
+    Some(Fact::SameIntentAsked { other: other.head.id.clone(), at })
 }
 
 /// What is at stake, read from the members that the tool names, or from the usual ones.
@@ -515,6 +551,22 @@ mod tests {
 
     fn parse(line: &str) -> Result<Line, LineError> {
         Line::parse(line.as_bytes(), &SourceName::parse("test").unwrap())
+    }
+
+    #[test]
+    fn what_names_the_business_object_is_declared_or_everything_that_is_not_volatile() {
+        let of = |class, contract: &Contract, text: &str| {
+            intent_hash(class, contract, &Json::parse(text.as_bytes()).unwrap())
+        };
+        let write = Class::Reversible;
+        let by_order = Contract { intent_fields: Some(vec!["order".into()]), ..Contract::default() };
+        let stamped = Contract { volatile_fields: Some(vec!["ts".into()]), ..Contract::default() };
+        assert_eq!(of(write, &by_order, r#"{"order":1,"a":1}"#), of(write, &by_order, r#"{"a":2,"order":1.0}"#));
+        assert_ne!(of(write, &by_order, r#"{"order":1}"#), of(write, &by_order, r#"{"order":2}"#));
+        assert_eq!(of(write, &by_order, r#"{"a":1}"#), None, "it names no order");
+        assert_eq!(of(write, &stamped, r#"{"a":1,"ts":1}"#), of(write, &stamped, r#"{"a":1,"ts":2}"#));
+        assert_eq!(of(write, &stamped, r#"{"ts":1}"#), None);
+        assert_eq!(of(Class::Read, &by_order, r#"{"order":1}"#), None);
     }
 
     #[test]

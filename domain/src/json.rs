@@ -95,6 +95,19 @@ impl Json {
         }
     }
 
+    /// What a JSON pointer points at (RFC 6901): `/data/0/id`.
+    pub fn pointer(&self, pointer: &str) -> Option<&Self> {
+        let Some(path) = pointer.strip_prefix('/') else { return pointer.is_empty().then_some(self) };
+        path.split('/').try_fold(self, |value, token| match value {
+            Self::Object(_) => value.get(&token.replace("~1", "/").replace("~0", "~")),
+            Self::Array(items) => {
+                let is_index = token == "0" || !token.starts_with(['0', '+']);
+                items.get(token.parse::<usize>().ok().filter(|_| is_index)?)
+            }
+            _ => None,
+        })
+    }
+
     /// The string, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         match self {
@@ -434,6 +447,15 @@ mod tests {
         let text = br#"{"ts": "x", "args" : {"id": 12345.0} }"#;
         let members = Json::parse_members(text).unwrap();
         assert_eq!(&text[members[1].span.clone()], br#"{"id": 12345.0}"#);
+    }
+
+    #[test]
+    fn a_pointer_follows_members_and_indexes() {
+        let json = Json::parse(br#"{"a":[{"b/c":1,"~":2}],"":3}"#).unwrap();
+        let at = |pointer: &str| json.pointer(pointer).and_then(Json::as_i64);
+        assert_eq!([at("/a/0/b~1c"), at("/a/0/~0"), at("/")], [Some(1), Some(2), Some(3)]);
+        assert_eq!([at("/a/00/~0"), at("/a/1/~0"), at("/a/+0/~0"), at("a"), at("/x")], [None; 5]);
+        assert_eq!(json.pointer(""), Some(&json));
     }
 
     proptest! {

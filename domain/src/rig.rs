@@ -175,7 +175,12 @@ impl Rig {
 
     pub(crate) fn arguments(text: &str) -> Arguments {
         let json = Json::parse(text.as_bytes()).unwrap();
-        Arguments { identity_hash: json.hash(), args_hash: json.hash(), size_bytes: text.len() as u64 }
+        Arguments {
+            identity_hash: json.hash(),
+            args_hash: json.hash(),
+            intent_hash: Some(json.hash()),
+            size_bytes: text.len() as u64,
+        }
     }
 
     pub(crate) fn propose(&mut self, id: &str, key: &str) {

@@ -168,7 +168,8 @@ impl<'t> Desk<'t> {
         self.lay_alone(&members).await
     }
 
-    async fn lay_alone(&mut self, ids: &[OperationId]) -> Result<(), LedgerError> {
+    /// Lays operations out without whatever they are related to: to look at, not to decide upon.
+    pub(crate) async fn lay_alone(&mut self, ids: &[OperationId]) -> Result<(), LedgerError> {
         let missing: Vec<&str> = ids.iter().filter(|id| !self.has(id)).map(OperationId::as_str).collect();
         for loaded in self.tx.operations_load(&missing).await? {
             self.put(Sheet::loaded(loaded));

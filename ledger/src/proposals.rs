@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tallystick_domain::evidence::Evidence;
 use tallystick_domain::fingerprint::Json;
-use tallystick_domain::intake::{Line, Proposed, Says, proposal_fact};
+use tallystick_domain::intake::{Line, Proposed, Says, intent_hash, proposal_fact, same_intent_question};
 use tallystick_domain::name::{DestinationName, IntentId, OperationId, OperationKey, SourceName, SourceOperation};
 use tallystick_domain::operation::{Fact, Head, Mode, Proposal};
 use tallystick_domain::permission::{Actor, Permission};
@@ -21,6 +21,8 @@ use crate::{Ledger, LedgerError};
 
 /// The most bytes that arguments may have.
 pub(crate) const ARGUMENTS_LIMIT_BYTES: usize = 8 * 1024 * 1024;
+/// How many operations of equal intent fields are looked at, the newest first: one that is not stopped is enough.
+const INTENT_CANDIDATES: i64 = 8;
 /// What our own API is called where facts name their source.
 const API: &str = "api";
 
@@ -63,11 +65,13 @@ fn read_arguments(bytes: &[u8]) -> Result<Json, Refusal> {
 /// The inner error is committed with what it leaves (a kept conflict), and only then returned.
 async fn propose(tx: &mut Tx, ids: &dyn Ids, asked: &Asked) -> Result<Result<ProposalAnswer, Refusal>, LedgerError> {
     let key = asked.new.key.as_str();
-    tx.lock_names([key].into_iter()).await?;
-    let now = tx.now().await?;
     let Some(tool) = tx.tool_find(asked.new.tool.as_str()).await? else {
         return Err(unknown("tool", asked.new.tool.as_str()));
     };
+    // With the key, so that of two keys for one intent the second proposal finds the first (4.4.3).
+    let intent = intent_hash(tool.class, &tool.contract, &asked.arguments).map(|hash| format!("intent {hash}"));
+    tx.lock_names([key].into_iter().chain(intent.as_deref())).await?;
+    let now = tx.now().await?;
     let known = tx.operation_ids_by_key(&[key]).await?.remove(key);
     let mut desk = Desk::open(tx, now, &asked.by).await?;
     if let Some(id) = known {
@@ -95,6 +99,7 @@ async fn propose_first(
         _ => None,
     };
     desk.add_fact(&id, fact)?;
+    ask_same_intent(&mut desk, &id).await?;
     let source = api_source()?;
     for (source, evidence) in waiting_evidence(&mut desk, &asked.new.key).await? {
         desk.add_fact(&id, Fact::Evidence(evidence))?;
@@ -108,6 +113,19 @@ async fn propose_first(
     tx.arguments_insert(kept.into_iter().collect(), now).await?;
     tx.sources_insert([(source, id)].into_iter()).await?;
     Ok(ProposalAnswer { operation, replayed: false })
+}
+
+/// 4.4.3: asks about another operation with equal intent fields under another key.
+async fn ask_same_intent(desk: &mut Desk<'_>, id: &OperationId) -> Result<(), LedgerError> {
+    let arguments = desk.sheet(id)?.record.arguments();
+    let Some(hash) = arguments.and_then(|arguments| arguments.intent_hash) else { return Ok(()) };
+    let candidates = desk.tx.operation_ids_by_intent_hash(hash, INTENT_CANDIDATES).await?;
+    desk.lay_alone(&candidates).await?;
+    let others = candidates.iter().filter_map(|other| desk.sheet(other).ok()).map(|sheet| &sheet.record);
+    if let Some(question) = same_intent_question(&desk.sheet(id)?.record, others, desk.now) {
+        desk.add_fact(id, question)?;
+    }
+    Ok(())
 }
 
 async fn propose_again(

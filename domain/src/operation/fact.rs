@@ -21,6 +21,10 @@ pub struct Arguments {
     pub identity_hash: Hash,
     /// Over all arguments: what an approval binds to (J7).
     pub args_hash: Hash,
+    /// Over what names the business object, to ask "same intent?" under another key (4.4.3); none where nothing names
+    /// one, for reads, and on what was recorded before this was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent_hash: Option<Hash>,
     /// How many bytes were received.
     pub size_bytes: u64,
 }

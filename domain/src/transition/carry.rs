@@ -5,7 +5,7 @@ use crate::approval::{Approval, Approver};
 use crate::decision;
 use crate::evidence::{Claim, Evidence, LinkedBy};
 use crate::fingerprint::{Json, diff};
-use crate::intake::impact;
+use crate::intake::{impact, intent_hash};
 use crate::name::{IntentId, OperationId, OperationKey, Receipt, SourceName, SourceOperation, ToolName};
 use crate::operation::{
     Arguments, Fact, FieldChange, Head, Mode, Proposal, Record, Resolution, ResolutionKind, State, Stop,
@@ -407,9 +407,11 @@ impl Accepted<'_> {
     }
 
     fn changed_proposal(&self, json: &Json, text: &str) -> Proposal {
-        let volatile = self.outcome.contract.volatile_fields.clone().unwrap_or_default();
+        let contract = &self.outcome.contract;
+        let volatile = contract.volatile_fields.as_deref().unwrap_or_default();
+        let intent_hash = intent_hash(self.around.tool.class, contract, json);
         Proposal {
-            arguments: Some(arguments_of(json, text, &volatile)),
+            arguments: Some(Arguments { intent_hash, ..arguments_of(json, text, volatile) }),
             impact: impact(&self.around.tool, json),
             ..self.same_proposal()
         }
@@ -417,7 +419,12 @@ impl Accepted<'_> {
 }
 
 fn arguments_of(json: &Json, text: &str, volatile: &[String]) -> Arguments {
-    Arguments { identity_hash: json.hash_without(volatile), args_hash: json.hash(), size_bytes: text.len() as u64 }
+    Arguments {
+        identity_hash: json.hash_without(volatile),
+        args_hash: json.hash(),
+        intent_hash: None,
+        size_bytes: text.len() as u64,
+    }
 }
 
 /// Which resolution a pick makes.

@@ -5,6 +5,7 @@
 
 mod answer;
 mod late;
+mod receipt;
 mod rows;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -175,7 +175,12 @@ mod tests {
 
     #[test]
     fn arguments_that_are_too_large_or_missing_say_so() {
-        let known = Arguments { identity_hash: Hash::of(b"a"), args_hash: Hash::of(b"a"), size_bytes: 2_097_152 };
+        let known = Arguments {
+            identity_hash: Hash::of(b"a"),
+            args_hash: Hash::of(b"a"),
+            intent_hash: None,
+            size_bytes: 2_097_152,
+        };
         assert!(arguments_view(None, Some(&known), &[]).absent.unwrap().starts_with("2.0 MiB"));
         assert!(arguments_view(None, None, &[]).absent.unwrap().contains("did not tell"));
     }

@@ -44,6 +44,7 @@ static ARGUMENT: Table = Table {
         "size_bytes",
         "identity_hash",
         "args_hash",
+        "intent_hash",
         "received_at",
     ],
     on_conflict: "ON CONFLICT (workspace_id, op_id, args_version) DO NOTHING",
@@ -67,6 +68,9 @@ pub(super) const LINKED_LINES: &str = "SELECT link_key, source, bytes FROM sourc
 /// Index: primary key of argument.
 pub(super) const FIRST_ARGUMENTS: &str = "SELECT bytes FROM argument
      WHERE workspace_id = $1 AND op_id = $2 AND args_version = 1 AND size_bytes <= $3";
+/// Index: `argument_by_intent`. Ids rise with time.
+pub(super) const IDS_OF_INTENT: &str = "SELECT op_id FROM argument
+     WHERE workspace_id = $1 AND intent_hash = $2 AND standing = 'recorded' ORDER BY op_id DESC LIMIT $3";
 /// Index: primary key of `operation_source`.
 pub(super) const IDS_OF_SOURCE: &str = "SELECT op_id FROM operation_source
      WHERE workspace_id = $1 AND source = $2 AND op_id > $3 ORDER BY op_id LIMIT $4";
@@ -242,10 +246,21 @@ impl Tx {
                 kept.hashes.size_bytes.into(),
                 kept.hashes.identity_hash.into(),
                 kept.hashes.args_hash.into(),
+                kept.hashes.intent_hash.into(),
                 now.into(),
             ]
         };
         self.insert(&ARGUMENT, arguments.into_iter().map(row).collect()).await.map(|_| ())
+    }
+
+    /// The newest operations whose arguments name the same business object.
+    pub(crate) async fn operation_ids_by_intent_hash(
+        &mut self,
+        hash: Hash,
+        limit: i64,
+    ) -> Result<Vec<OperationId>, LedgerError> {
+        let rows = self.fetch(IDS_OF_INTENT, vec![WORKSPACE.into(), hash.into(), limit.into()]).await?;
+        rows.into_iter().map(|mut cells| cells.parsed(OperationId::parse)).collect()
     }
 
     /// The arguments an operation stands on, unless they are larger than that.

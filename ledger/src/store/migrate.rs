@@ -25,7 +25,7 @@ macro_rules! migration {
     };
 }
 
-const MIGRATIONS: &[Migration] = &[migration!(1, "0001_record")];
+const MIGRATIONS: &[Migration] = &[migration!(1, "0001_record"), migration!(2, "0002_intent")];
 
 /// The newest schema that this binary knows.
 pub(crate) const KNOWN_VERSION: i64 = MIGRATIONS[MIGRATIONS.len() - 1].version;

@@ -1,6 +1,7 @@
 //! Proposing guarded operations: one key, one operation, and what differs is shown.
 
-use tallystick_domain::operation::Mode;
+use tallystick_domain::name::OperationId;
+use tallystick_domain::operation::{Mode, Record};
 use tallystick_domain::refusal::Refusal;
 use tallystick_domain::tool::Class;
 use tallystick_ledger::LedgerError;
@@ -18,6 +19,8 @@ on_both! {
     many_proposals_at_once_are_all_recorded,
     a_delivery_that_came_first_is_linked,
     a_viewer_may_not_propose,
+    equal_intent_fields_under_another_key_are_asked_about,
+    of_two_keys_for_one_intent_at_once_one_is_asked_about,
 }
 
 async fn the_same_proposal_again_gets_the_operation_that_is_there(rig: Rig) {
@@ -126,4 +129,53 @@ async fn a_viewer_may_not_propose(rig: Rig) {
     rig.declare("pay", Class::Reversible).await;
     let error = rig.ledger.propose_operation(&viewer(), proposal("k", "pay", "{}")).await.unwrap_err();
     assert!(matches!(error, LedgerError::Refused(Refusal::NotPermitted { .. })));
+}
+
+/// Which operation it is asked about whether it is the same intent.
+fn question(record: &Record) -> Option<&str> {
+    record.unanswered_question().map(OperationId::as_str)
+}
+
+async fn equal_intent_fields_under_another_key_are_asked_about(rig: Rig) {
+    rig.declare("refund", Class::Reversible).await;
+    rig.declare("refund_v2", Class::Reversible).await;
+    rig.declare("balance", Class::Read).await;
+    let arguments = r#"{"order":7,"amount":10}"#;
+    let propose = async |key: &str, tool: &str, arguments: &str| {
+        rig.ledger.propose_operation(&automation(), proposal(key, tool, arguments)).await.unwrap();
+        rig.examined(key).await.record
+    };
+    let first = propose("order-7:a", "refund", arguments).await;
+    assert_eq!(question(&first), None);
+    let by_another_tool = propose("order-7:b", "refund_v2", r#"{ "amount": 10.0, "order": 7 }"#).await;
+    assert_eq!(question(&by_another_tool), Some(first.head.id.as_str()));
+    let findings = by_another_tool.row.unwrap().findings;
+    assert!(findings.iter().any(|finding| finding.code == "same_intent_question"), "{findings:?}");
+    assert_eq!(question(&propose("order-8", "refund", r#"{"order":8,"amount":10}"#).await), None);
+    assert_eq!(question(&propose("order-7:read", "balance", arguments).await), None, "a read doubles nothing");
+    assert_eq!(question(&propose("empty-1", "refund", "{}").await), None);
+    assert_eq!(question(&propose("empty-2", "refund", "{}").await), None, "nothing names a business object");
+    rig.assert_verified().await;
+}
+
+async fn of_two_keys_for_one_intent_at_once_one_is_asked_about(rig: Rig) {
+    rig.declare("pay", Class::Reversible).await;
+    let keys: Vec<String> = (0..16).map(|number| format!("key-{number}")).collect();
+    let mut tasks = tokio::task::JoinSet::new();
+    for key in &keys {
+        let (ledger, key) = (rig.ledger.clone(), key.clone());
+        tasks.spawn(async move {
+            ledger.propose_operation(&automation(), proposal(&key, "pay", r#"{"order":7}"#)).await
+        });
+    }
+    for answer in tasks.join_all().await {
+        answer.unwrap();
+    }
+    let mut unasked = Vec::new();
+    for key in &keys {
+        let record = rig.examined(key).await.record;
+        unasked.extend(question(&record).is_none().then(|| key.clone()));
+    }
+    assert_eq!(unasked.len(), 1, "only the first can have found no other: {unasked:?}");
+    rig.assert_verified().await;
 }

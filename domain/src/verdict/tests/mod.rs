@@ -161,8 +161,17 @@ fn stated(doubt: Doubt, rule: &str) -> (Verdict, String, Strength) {
 
 /// Everything that is proved about verdicts.
 pub(crate) fn proofs() -> Vec<(&'static str, fn())> {
-    [transport::PROOFS, answers::PROOFS, codes::PROOFS, repeats::PROOFS, voids::PROOFS, caps::PROOFS, tricky::PROOFS]
-        .concat()
+    [
+        transport::PROOFS,
+        answers::PROOFS,
+        codes::PROOFS,
+        repeats::PROOFS,
+        voids::PROOFS,
+        caps::PROOFS,
+        tricky::PROOFS,
+        super::receipt::PROOFS,
+    ]
+    .concat()
 }
 
 #[test]
