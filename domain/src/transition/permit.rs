@@ -13,6 +13,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::contract::RetryOwner;
 use crate::guard::{Checked, Guard};
 use crate::name::ActionKey;
 use crate::operation::{Doubt, Fact, Mode, Record, State};
@@ -182,11 +183,21 @@ fn repeat_guards(checked: &mut Checked, record: &Record, around: &Surroundings, 
             Class::Idempotent => outcome.contract.sole_writer != Some(true),
             Class::Irreversible => true,
         };
+    let ours = is_our_retry(record, outcome);
+    checked.ask(Guard::RetryOwnerIsUs, ours, "another layer is declared to own its retries; a person may order one");
     checked.ask(Guard::RepeatOrdered, !needs_order || is_ordered(record, outcome), "a person orders this repeat");
 }
 
 const fn is_unsafe(class: Class) -> bool {
     matches!(class, Class::Reversible | Class::Irreversible)
+}
+
+/// I19: a send after the first is ours to make if this layer, adapter and workflow in one, is the declared owner, or none
+/// is; what a person orders is no automatic retry.
+fn is_our_retry(record: &Record, outcome: &Outcome) -> bool {
+    let is_first = outcome.attempts.iter().all(|attempt| attempt.sent.is_none()) && outcome.open.is_empty();
+    let by_others = matches!(outcome.contract.retry_owner, Some(RetryOwner::Transport | RetryOwner::Agent));
+    is_first || !by_others || is_ordered(record, outcome)
 }
 
 /// Whether a person ordered a repeat after the last send.

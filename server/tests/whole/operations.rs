@@ -39,7 +39,20 @@ async fn the_same_key_with_other_arguments_is_a_conflict_with_a_diff_that_a_pers
     let seen = app.client(Role::Viewer).get(&format!("/api/v1/operations/{id}")).await.json();
     assert_eq!(seen["conflicting_proposals"].as_array().unwrap().len(), 1, "{seen}");
     assert_eq!(seen["state"], "proposed");
+    assert_eq!((&seen["lifecycle"], &seen["outcome"]), (&json!("proposed"), &json!("pending")), "both vocabularies");
     assert_eq!(agent.get("/api/v1/operations").await.json()["rows"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn the_same_intent_under_another_key_is_told_to_the_agent() {
+    let app = App::start().await.with_tool().await;
+    let agent = app.client(Role::Automation);
+    let first = agent.post("/api/v1/operations", &proposal("refund-1", &json!({"order": 7}))).await.json();
+    let second = agent.post("/api/v1/operations", &proposal("refund-2", &json!({"order": 7.0}))).await;
+    assert_eq!(second.status, 201, "{}", second.text());
+    let found = second.json()["findings"][0].clone();
+    assert_eq!(found["code"], "same_intent_question", "{found}");
+    assert!(found["text"].as_str().unwrap().contains(first["id"].as_str().unwrap()), "{found}");
 }
 
 #[tokio::test]

@@ -525,6 +525,25 @@ proofs! {
         prove!("T48", rig.state("op"), "authorized");
     }
 
+    fn i19_a_repeat_is_ours_unless_another_layer_is_declared_to_own_it() {
+        use crate::contract::RetryOwner::{Adapter, Agent, Transport, Workflow};
+        let repeats = |owner| {
+            let mut rig = Rig::approved(Class::Reversible, Contract { retry_owner: owner, ..keyed() });
+            rig.send_and_end("op", refused(429));
+            rig.wait(60);
+            rig
+        };
+        for owner in [None, Some(Adapter), Some(Workflow)] {
+            prove_that!("I19", repeats(owner).claim("op", "w").is_ok(), "{owner:?}");
+        }
+        for owner in [Some(Agent), Some(Transport)] {
+            let mut rig = repeats(owner);
+            prove!("I19", failed_guards(rig.claim("op", "w").unwrap_err()), [Guard::RetryOwnerIsUs], "{owner:?}");
+            rig.press("ana", "op", SAME_KEY).unwrap();
+            prove_that!("I19", rig.claim("op", "w").is_ok(), "a person's order is no automatic retry");
+        }
+    }
+
     fn a_throttled_repeat_that_outlives_the_approval_waits_for_a_person() {
         let mut rig = Rig::approved(Class::Reversible, keyed());
         rig.send_and_end("op", ended(ReportedOutcome::Throttled, Some(429)));

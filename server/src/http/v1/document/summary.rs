@@ -35,6 +35,11 @@ pub struct OperationSummary {
     pub state_word: &'static str,
     /// What stands behind the word, if anything.
     pub state_detail: Option<&'static str>,
+    /// The state in the words of a life cycle: `proposed`, `authorized`, `executing`, `completed`, `uncertain`; none for what
+    /// was stopped before anything was sent.
+    pub lifecycle: Option<&'static str>,
+    /// The state in the words of an outcome: `pending`, `succeeded`, `failed`, `uncertain`.
+    pub outcome: &'static str,
     /// Whether nothing more is expected by itself.
     pub is_final: bool,
     /// Since when, by the facts.
@@ -147,6 +152,8 @@ impl OperationSummary {
             state: row.state.to_string(),
             state_word: row.state.word(),
             state_detail: row.state.detail(),
+            lifecycle: row.state.lifecycle_word(),
+            outcome: row.state.outcome_word(),
             is_final: row.state.is_final(),
             since: row.since.to_string(),
             version,
@@ -182,6 +189,8 @@ impl OperationSummary {
         self.state = outcome.state.to_string();
         self.state_word = outcome.state.word();
         self.state_detail = outcome.state.detail();
+        self.lifecycle = outcome.state.lifecycle_word();
+        self.outcome = outcome.state.outcome_word();
         self.is_final = outcome.state.is_final();
         self.since = outcome.since.to_string();
         self.findings = outcome.findings.iter().map(Into::into).collect();
