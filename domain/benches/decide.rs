@@ -58,7 +58,7 @@ fn attempt_fact(record: &Record, number: usize, ends: bool) -> Result<Fact, Name
         source: SourceName::parse("bench")?,
         number: u32::try_from(number).ok(),
         owner: None,
-        worker: Some(format!("worker-{number}")),
+        worker: Some(format!("worker-{number}").into()),
         dest_key: Some(DestinationKey::parse("invoice:order-1:issue")?),
         budget: None,
         kind,

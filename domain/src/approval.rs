@@ -75,14 +75,14 @@ impl Lack {
 impl Record {
     /// The approvals among its facts.
     pub fn approvals(&self) -> impl Iterator<Item = &Approval> {
-        self.facts.iter().filter_map(|fact| match fact {
+        self.facts.acts().filter_map(|fact| match fact {
             Fact::Approved(approval) => Some(approval),
             _ => None,
         })
     }
 
     fn is_revoked(&self, approval: &Approval) -> bool {
-        self.facts.iter().any(|fact| matches!(fact, Fact::Revoked { approval: id, .. } if *id == approval.id))
+        self.facts.acts().any(|fact| matches!(fact, Fact::Revoked { approval: id, .. } if *id == approval.id))
     }
 
     /// The approval that covers the current arguments at `now`, or why there is none.

@@ -7,8 +7,9 @@ mod wire;
 pub use end::{Circumstance, End, Phase, ReceiptFault, ReportedOutcome};
 pub use wire::{GrpcStatus, H2, H2Code, Headers};
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -127,7 +128,7 @@ pub struct Report {
     pub owner: Option<LayerName>,
     /// The process that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub worker: Option<String>,
+    pub worker: Option<Arc<str>>,
     /// The key that went to the destination.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dest_key: Option<DestinationKey>,
@@ -146,6 +147,43 @@ impl Report {
     }
 }
 
+/// Mostly one, rarely several: the first needs no memory of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Few<T> {
+    first: Option<T>,
+    more: Vec<T>,
+}
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Self { first: None, more: Vec::new() }
+    }
+}
+
+impl<T> Few<T> {
+    /// The first, if there is any.
+    pub const fn first(&self) -> Option<&T> {
+        self.first.as_ref()
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// All of them, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.first.iter().chain(&self.more)
+    }
+
+    fn push(&mut self, one: T) {
+        match self.first {
+            None => self.first = Some(one),
+            Some(_) => self.more.push(one),
+        }
+    }
+}
+
 /// An attempt, put together from all reports about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt<'a> {
@@ -156,7 +194,7 @@ pub struct Attempt<'a> {
     /// The retry layer that made it.
     pub owner: Option<&'a LayerName>,
     /// The process that made it.
-    pub worker: Option<&'a str>,
+    pub worker: Option<&'a Arc<str>>,
     /// The key that was sent, where it is told.
     pub dest_key: Option<&'a DestinationKey>,
     /// When it must be counted as sent: the earliest time in any report.
@@ -170,13 +208,13 @@ pub struct Attempt<'a> {
     /// Hash of the arguments that were sent, if the source shows them.
     pub args_hash: Option<&'a Hash>,
     /// The ends reported, earliest first; several only if sources disagree.
-    pub ends: Vec<(&'a Report, &'a End)>,
+    pub ends: Few<(&'a Report, &'a End)>,
     /// How many attempts its source allows, the largest figure told.
     pub budget: Option<u32>,
     /// The fenced write before it, for a guarded send.
     pub dispatch: Option<&'a Dispatch>,
     /// Who speaks of it.
-    pub sources: Vec<&'a SourceName>,
+    pub sources: Few<&'a SourceName>,
 }
 
 impl Attempt<'_> {
@@ -193,24 +231,26 @@ impl Attempt<'_> {
 
 /// Puts attempts together from reports: ordered by first sight, then by identity.
 pub fn gather<'a>(reports: impl Iterator<Item = &'a Report>, default_deadline: Duration) -> Vec<Attempt<'a>> {
-    let mut by_id: BTreeMap<&AttemptRef, Vec<&Report>> = BTreeMap::new();
-    for report in reports {
-        by_id.entry(&report.attempt).or_default().push(report);
-    }
-    let mut attempts: Vec<_> =
-        by_id.into_iter().map(|(id, reports)| put_together(id, reports, default_deadline)).collect();
+    // By what differs soonest between two attempts: reports mostly come in this order already, and then this is one walk.
+    let mut reports: Vec<&Report> = reports.collect();
+    reports.sort_by_key(|report| (report.attempt.number, report.attempt.claim.as_deref(), &report.attempt.operation));
+    let of_one =
+        reports.chunk_by(|one, other| one.attempt.number == other.attempt.number && one.attempt == other.attempt);
+    let mut attempts: Vec<_> = of_one.map(|reports| put_together(reports, default_deadline)).collect();
     attempts.sort_by_key(|attempt| (attempt.dispatched_at, attempt.id));
     attempts
 }
 
-fn put_together<'a>(id: &'a AttemptRef, mut reports: Vec<&'a Report>, default_deadline: Duration) -> Attempt<'a> {
+fn put_together<'a>(reports: &[&'a Report], default_deadline: Duration) -> Attempt<'a> {
+    let mut reports = Cow::Borrowed(reports);
     if reports.len() > 1 {
         // A total order over content, not over arrival: whatever comes twice or swapped reads the same.
         let text = |report: &Report| serde_json::to_string(report).unwrap_or_default();
-        reports.sort_by(|a, b| a.at.cmp(&b.at).then_with(|| text(a).cmp(&text(b))));
-        reports.dedup();
+        let several = reports.to_mut();
+        several.sort_by(|a, b| a.at.cmp(&b.at).then_with(|| text(a).cmp(&text(b))));
+        several.dedup();
     }
-    let first_at = reports[0].at;
+    let (id, first_at) = (&reports[0].attempt, reports[0].at);
     let mut attempt = Attempt {
         id,
         number: None,
@@ -222,19 +262,19 @@ fn put_together<'a>(id: &'a AttemptRef, mut reports: Vec<&'a Report>, default_de
         lease_s: None,
         is_possible_send: true,
         args_hash: None,
-        ends: Vec::new(),
+        ends: Few::default(),
         budget: None,
         dispatch: None,
-        sources: Vec::new(),
+        sources: Few::default(),
     };
     let mut told_until: Option<Timestamp> = None;
-    for report in reports {
+    for report in reports.iter().copied() {
         attempt.number = attempt.number.or(report.number);
         attempt.owner = attempt.owner.or(report.owner.as_ref());
-        attempt.worker = attempt.worker.or(report.worker.as_deref());
+        attempt.worker = attempt.worker.or(report.worker.as_ref());
         attempt.dest_key = attempt.dest_key.or(report.dest_key.as_ref());
         attempt.budget = attempt.budget.max(report.budget);
-        if !attempt.sources.contains(&&report.source) {
+        if attempt.sources.iter().all(|source| **source != report.source) {
             attempt.sources.push(&report.source);
         }
         told_until = told_until.max(take_in(&mut attempt, report, default_deadline));

@@ -3,7 +3,7 @@
 //! Logical counters count operations; transport counters count attempts. 100 operations with 20 further attempts are
 //! 100 and 120, and a rate says which of the two it is a share of.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -57,7 +57,9 @@ impl Counters {
 
 /// Numbers for people: `2, 4–1000`. Three or more in a row are told by their ends.
 pub fn in_ranges(numbers: impl IntoIterator<Item = u32>) -> String {
-    let numbers: BTreeSet<u32> = numbers.into_iter().collect();
+    let mut numbers: Vec<u32> = numbers.into_iter().collect();
+    numbers.sort_unstable();
+    numbers.dedup();
     let mut rows: Vec<(u32, u32)> = Vec::new();
     for number in numbers {
         match rows.last_mut() {

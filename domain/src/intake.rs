@@ -470,7 +470,7 @@ pub fn proposal_fact(
     let on_record = record.arguments();
     // The volatile list in force when the operation was first proposed decides on sameness.
     let contract = tool.contract.clone();
-    let declared = record.proposals().find_map(|proposal| proposal.contract.as_ref()).or(proposed.contract.as_ref());
+    let declared = record.proposals().find_map(|proposal| proposal.contract.as_deref()).or(proposed.contract.as_ref());
     let contract = declared.map_or(contract.clone(), |stream| contract.or(stream));
     let volatile = contract.volatile_fields.clone().unwrap_or_default();
     let json = proposed.arguments.as_ref().map(|(_, json)| json);
@@ -484,7 +484,7 @@ pub fn proposal_fact(
             intent_hash: intent_hash(tool.class, &contract, json),
             size_bytes: raw.len() as u64,
         }),
-        contract: proposed.contract.clone(),
+        contract: proposed.contract.clone().map(Box::new),
         deadline: proposed.deadline,
         impact: json.and_then(|json| impact(tool, json)),
         tool_call_id: proposed.tool_call_id.clone(),

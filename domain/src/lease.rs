@@ -52,7 +52,7 @@ pub struct Lease<'a> {
 impl Record {
     /// The claims among its facts.
     pub fn claims(&self) -> impl Iterator<Item = &Claim> {
-        self.facts.iter().filter_map(|fact| match fact {
+        self.facts.acts().filter_map(|fact| match fact {
             Fact::Claimed(claim) => Some(claim),
             _ => None,
         })
@@ -60,7 +60,7 @@ impl Record {
 
     /// The epoch of its newest claim; 0 when there was none. Restoring raises it (4.8).
     pub fn epoch(&self) -> u64 {
-        let raised = self.facts.iter().filter_map(|fact| match fact {
+        let raised = self.facts.acts().filter_map(|fact| match fact {
             Fact::Restored { epoch, .. } => Some(*epoch),
             _ => None,
         });
@@ -73,11 +73,13 @@ impl Record {
         let epoch = self.epoch();
         let claim = self.claims().find(|claim| claim.epoch == epoch)?;
         let mut until = claim.until;
-        for fact in &self.facts {
+        if self.facts.reports().any(|report| report.ends_guarded(epoch)) {
+            return None;
+        }
+        for fact in self.facts.acts() {
             match fact {
                 Fact::LeaseRenewed { epoch: of, until: later, .. } if *of == epoch => until = until.max(*later),
                 Fact::Released { epoch: of, .. } if *of == epoch => return None,
-                Fact::Report(report) if report.ends_guarded(epoch) => return None,
                 _ => {}
             }
         }
@@ -91,6 +93,6 @@ impl Record {
 
     /// Whether this process is proved to have ended, by something outside it (K6).
     pub fn is_gone(&self, incarnation: &str) -> bool {
-        self.facts.iter().any(|fact| matches!(fact, Fact::SenderGone { incarnation: gone, .. } if gone == incarnation))
+        self.facts.acts().any(|fact| matches!(fact, Fact::SenderGone { incarnation: gone, .. } if gone == incarnation))
     }
 }

@@ -538,7 +538,10 @@ fn contract_file(bytes: &[u8]) -> Result<bool, String> {
     if let Ok(json) = Json::parse(bytes) {
         let annotations = Annotations::read(&json);
         let class = class_of(annotations, true);
-        hold(class == Class::Irreversible || annotations.is_read_only(), "a hint lowers a class that it does not name")?;
+        hold(
+            class == Class::Irreversible || annotations.is_read_only(),
+            "a hint lowers a class that it does not name",
+        )?;
         hold(class_of(annotations, false) == Class::Irreversible, "a hint of an untrusted server counts")?;
     }
     Ok(any)

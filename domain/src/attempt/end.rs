@@ -216,7 +216,7 @@ impl End {
 
     /// Whether any circumstance was in play.
     pub fn is_any_in_play(&self) -> bool {
-        Circumstance::ALL.iter().any(|one| self.is_in_play(*one))
+        !self.circumstances.is_empty() || self.is_in_play(Circumstance::HiddenRetry)
     }
 
     /// Whether a circumstance was in play: it is told, or the headers count more sends than this one.

@@ -175,6 +175,9 @@ impl Headers {
 
     /// Whether a mesh or a gRPC library counts sends of its own under this one (semantics 4.5).
     pub fn count_hidden_sends(&self) -> bool {
+        if self.0.is_empty() {
+            return false;
+        }
         let at_least =
             |name, least| self.get(name).and_then(|value| value.parse::<u32>().ok()).is_some_and(|n| n >= least);
         at_least("x-envoy-attempt-count", 2) || at_least("grpc-previous-rpc-attempts", 1)

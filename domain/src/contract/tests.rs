@@ -27,7 +27,7 @@ pub(crate) fn attempt_at(after_s: u64, key: &str) -> JudgedAttempt {
 /// An open attempt of our own with these bytes and this scope.
 fn sent(bytes: Option<&str>, scope: Option<Scope>) -> JudgedAttempt {
     let wire_hash = bytes.map(|bytes| Hash::of(bytes.as_bytes()));
-    let sent = Sent { epoch: 1, incarnation: "p-1".into(), wire_hash, scope };
+    let sent = Box::new(Sent { epoch: 1, incarnation: "p-1".into(), wire_hash, scope });
     JudgedAttempt { sent: Some(sent), ..attempt_at(0, "k") }
 }
 

@@ -168,7 +168,7 @@ impl Situation {
             budget_spent: outcome.attempts_left == Some(0) || outcome.deadline.is_some_and(|deadline| now >= deadline),
             actor_proposed: actor.is_some_and(|actor| record.is_proposed_by(&actor.id)),
             automation: actor.is_some_and(Actor::is_automation),
-            conflict_open: record.facts.iter().any(|fact| matches!(fact, Fact::Conflict { .. })),
+            conflict_open: record.facts.acts().any(|fact| matches!(fact, Fact::Conflict { .. })),
             restore_pending: around.restore_pending,
             question_open: record.unanswered_question().is_some(),
             lone_override: around.lone_override && actor.is_some_and(|actor| actor.role == Role::Administrator),
@@ -231,8 +231,9 @@ fn absent_after_settle(record: &Record, outcome: &Outcome) -> bool {
 
 /// Whether anything of the intent was ever sent, or may have been (T36).
 pub(crate) fn was_ever_sent(record: &Record, around: &Surroundings) -> bool {
-    let sent = |fact: &Fact| matches!(fact, Fact::Report(_) | Fact::Restored { .. });
-    std::iter::once(record).chain(&around.relatives).any(|operation| operation.facts.iter().any(sent))
+    let restored = |fact: &Fact| matches!(fact, Fact::Restored { .. });
+    let was_sent = |one: &Record| one.facts.reports().next().is_some() || one.facts.acts().any(restored);
+    std::iter::once(record).chain(&around.relatives).any(was_sent)
 }
 
 /// Whether a newer guarded operation of the intent exists (T8, T10, O9a).
@@ -305,7 +306,7 @@ pub(crate) fn standing_surplus<'a>(
 ) -> impl Iterator<Item = &'a Receipt> {
     let waived = |effect: &Effect| {
         let left = |fact: &Fact| matches!(fact, Fact::Waived { receipt: Some(left), .. } if effect.is_called(left));
-        record.facts.iter().any(left)
+        record.facts.acts().any(left)
     };
     let surplus = outcome.effects.iter().filter(|effect| effect.is_surplus);
     let standing = surplus.filter(move |effect| !waived(effect) && !is_being_undone(around, effect));

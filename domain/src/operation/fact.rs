@@ -43,7 +43,7 @@ pub struct Proposal {
     pub arguments: Option<Arguments>,
     /// What the stream declares about the tool's contract.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub contract: Option<Contract>,
+    pub contract: Option<Box<Contract>>,
     /// When it must be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Timestamp>,

@@ -117,23 +117,17 @@ impl Record {
 
     /// The reports among its facts.
     pub fn reports(&self) -> impl Iterator<Item = &Report> {
-        self.facts.iter().filter_map(|fact| match fact {
-            Fact::Report(report) => Some(report),
-            _ => None,
-        })
+        self.facts.reports()
     }
 
     /// The evidence among its facts.
     pub fn evidence(&self) -> impl Iterator<Item = &Evidence> {
-        self.facts.iter().filter_map(|fact| match fact {
-            Fact::Evidence(evidence) => Some(evidence),
-            _ => None,
-        })
+        self.facts.evidence()
     }
 
     /// The proposals among its facts, conflicting ones aside.
     pub fn proposals(&self) -> impl Iterator<Item = &Proposal> {
-        self.facts.iter().filter_map(|fact| match fact {
+        self.facts.acts().filter_map(|fact| match fact {
             Fact::Proposed(proposal) => Some(proposal),
             _ => None,
         })
@@ -141,7 +135,7 @@ impl Record {
 
     /// Every proposal, also one that changed the arguments (T36).
     pub fn all_proposals(&self) -> impl Iterator<Item = &Proposal> {
-        self.facts.iter().filter_map(|fact| match fact {
+        self.facts.acts().filter_map(|fact| match fact {
             Fact::Proposed(proposal) | Fact::ArgumentsChanged { proposal, .. } => Some(proposal),
             _ => None,
         })
@@ -149,13 +143,13 @@ impl Record {
 
     /// Which version of the arguments is in force, from 1.
     pub fn args_version(&self) -> u32 {
-        let changes = self.facts.iter().filter(|fact| matches!(fact, Fact::ArgumentsChanged { .. })).count();
+        let changes = self.facts.acts().filter(|fact| matches!(fact, Fact::ArgumentsChanged { .. })).count();
         u32::try_from(changes).unwrap_or(u32::MAX - 1) + 1
     }
 
     /// The arguments in force: those of the latest change, else the first that were told.
     pub fn arguments(&self) -> Option<&Arguments> {
-        let changed = self.facts.iter().rev().find_map(|fact| match fact {
+        let changed = self.facts.acts().rev().find_map(|fact| match fact {
             Fact::ArgumentsChanged { proposal, .. } => Some(proposal.arguments.as_ref()),
             _ => None,
         });
@@ -164,7 +158,7 @@ impl Record {
 
     /// What is at stake with the arguments in force.
     pub fn impact(&self) -> Option<&Impact> {
-        let changed = self.facts.iter().rev().find_map(|fact| match fact {
+        let changed = self.facts.acts().rev().find_map(|fact| match fact {
             Fact::ArgumentsChanged { proposal, .. } => Some(proposal.impact.as_ref()),
             _ => None,
         });
@@ -174,9 +168,9 @@ impl Record {
     /// The operation of which nobody has said whether it is the same intent (4.4.3).
     pub fn unanswered_question(&self) -> Option<&OperationId> {
         let answered = |id: &OperationId| {
-            self.facts.iter().any(|fact| matches!(fact, Fact::SameIntentAnswered { other, .. } if other == id))
+            self.facts.acts().any(|fact| matches!(fact, Fact::SameIntentAnswered { other, .. } if other == id))
         };
-        let asked = self.facts.iter().filter_map(|fact| match fact {
+        let asked = self.facts.acts().filter_map(|fact| match fact {
             Fact::SameIntentAsked { other, .. } => Some(other),
             _ => None,
         });
@@ -185,7 +179,7 @@ impl Record {
 
     /// How it was stopped, if it was: the latest by version (F16).
     pub fn stop(&self) -> Option<(Stop, Timestamp)> {
-        let stops = self.facts.iter().filter_map(|fact| match fact {
+        let stops = self.facts.acts().filter_map(|fact| match fact {
             Fact::Stopped { how, at, version, .. } => Some((*version, *how, *at)),
             _ => None,
         });
@@ -194,7 +188,7 @@ impl Record {
 
     /// The resolution in force: the latest by version (semantics 3.6).
     pub fn resolution(&self) -> Option<&Resolution> {
-        let resolutions = self.facts.iter().filter_map(|fact| match fact {
+        let resolutions = self.facts.acts().filter_map(|fact| match fact {
             Fact::Resolved(resolution) => Some(resolution),
             _ => None,
         });
@@ -204,7 +198,7 @@ impl Record {
     /// The dual act that waits for a second person, if one does: asked, and neither made nor declined since.
     pub fn awaited_act(&self) -> Option<&AwaitedAct> {
         let mut awaited: Option<&AwaitedAct> = None;
-        for fact in &self.facts {
+        for fact in self.facts.acts() {
             match fact {
                 Fact::SecondPersonAsked(asked) => awaited = Some(asked),
                 Fact::SecondPersonDeclined { act, .. } if awaited.is_some_and(|a| a.act.key == *act) => awaited = None,

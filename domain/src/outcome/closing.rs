@@ -49,6 +49,9 @@ impl<'a> Fold<'a> {
 
     /// K3 and K4: what a protected repeat was told holds for the attempts before it under the same key.
     pub(super) fn close_by_protected_answer(&mut self) {
+        if self.attempts.iter().all(|attempt| attempt.closed.is_none()) {
+            return;
+        }
         let use_of = KeyUse { key: None, scope: None, ..self.key_use() };
         let mut told: Vec<(&'static str, DestinationKey, Timestamp, Closure)> = Vec::new();
         let mut open_before: BTreeMap<&DestinationKey, Vec<&JudgedAttempt>> = BTreeMap::new();
@@ -58,9 +61,9 @@ impl<'a> Fold<'a> {
                 open_before.entry(key).or_default().push(probe);
                 continue;
             };
-            let earlier = open_before.get(key).map_or(&[][..], Vec::as_slice);
-            let earlier: Vec<_> =
-                earlier.iter().copied().filter(|other| other.dispatched_at < probe.dispatched_at).collect();
+            let open = open_before.get(key).map_or(&[][..], Vec::as_slice);
+            // Attempts come in the order of their sending.
+            let earlier = &open[..open.partition_point(|other| other.dispatched_at < probe.dispatched_at)];
             if earlier.is_empty() {
                 continue;
             }
@@ -68,7 +71,7 @@ impl<'a> Fold<'a> {
             let covers = if rule == "K3" && !self.keeps(SafetyRule::DeclineNeedsStores) {
                 !is_given_before_the_key(probe)
             } else {
-                !is_given_before_the_key(probe) && key_protects(use_of, &earlier, probe.dispatched_at).is_ok()
+                !is_given_before_the_key(probe) && key_protects(use_of, earlier, probe.dispatched_at).is_ok()
             };
             if covers || (rule == "K3" && !self.keeps(SafetyRule::RefusalClosesOnlyItself)) {
                 told.push((rule, key.clone(), probe.dispatched_at, closure.clone()));
@@ -113,7 +116,7 @@ impl<'a> Fold<'a> {
     /// Whether a look-up or cancel sent at that time speaks about this attempt: settle has passed and its sender is
     /// known to have stopped (K6, K7).
     fn admits_absence(&self, attempt: &JudgedAttempt, sent_at: Timestamp) -> bool {
-        let settled_at = match attempt.sent {
+        let settled_at = match &attempt.sent {
             // A guarded send names its own deadline.
             Some(_) => attempt.runs_until.plus(self.contract.arrival_delay()),
             None => attempt.dispatched_at.plus(self.contract.settle()),

@@ -87,7 +87,7 @@ impl Fold<'_> {
     }
 
     fn note_claims(&mut self) {
-        let refused: BTreeSet<&str> = self.record.facts.iter().filter_map(refused_claim).collect();
+        let refused: BTreeSet<&str> = self.record.facts.acts().filter_map(refused_claim).collect();
         let mut found = Vec::new();
         for attempt in self.own() {
             let claim = attempt.id.claim.as_deref();
@@ -111,13 +111,20 @@ impl Fold<'_> {
     /// E15 and 3.4: what an end shows beside its verdict.
     fn note_ends(&mut self) {
         let mut found = Vec::new();
-        let judged: BTreeMap<_, _> = self.attempts.iter().map(|attempt| (&attempt.id, attempt)).collect();
+        let mut telling = Vec::new();
         for report in self.record.reports() {
-            let ReportKind::Ended(end) = &report.kind else { continue };
-            if end.receipt_fault.is_none() && !end.is_any_in_play() {
-                continue;
+            if let ReportKind::Ended(end) = &report.kind
+                && (end.receipt_fault.is_some() || end.is_any_in_play())
+            {
+                telling.push((&report.attempt, end));
             }
-            let Some(attempt) = judged.get(&report.attempt) else { continue };
+        }
+        let judged: BTreeMap<_, _> = match telling.as_slice() {
+            [] => BTreeMap::new(),
+            _ => self.attempts.iter().map(|attempt| (&attempt.id, attempt)).collect(),
+        };
+        for (id, end) in telling {
+            let Some(attempt) = judged.get(id) else { continue };
             let number = attempt.number;
             if let Some(fault) = end.receipt_fault {
                 let what = fault.phrase();
@@ -159,7 +166,7 @@ impl Fold<'_> {
     }
 
     fn note_proposals(&mut self) {
-        let conflicts = self.record.facts.iter().filter(|fact| matches!(fact, Fact::Conflict { .. })).count();
+        let conflicts = self.record.facts.acts().filter(|fact| matches!(fact, Fact::Conflict { .. })).count();
         if conflicts > 0 {
             let noun = if conflicts == 1 { "proposal" } else { "proposals" };
             let text = format!(
@@ -173,7 +180,7 @@ impl Fold<'_> {
             let text = "Proposed again with other volatile fields; the first stored bytes stay.";
             self.find("volatile_fields_differ", Severity::Notice, text);
         }
-        let authorized = self.record.facts.iter().find_map(|fact| match fact {
+        let authorized = self.record.facts.acts().find_map(|fact| match fact {
             Fact::AuthorizedElsewhere { args_hash, .. } => *args_hash,
             _ => None,
         });
@@ -190,7 +197,7 @@ impl Fold<'_> {
             let text = format!("Same intent? Operation {other} has equal intent fields under another key.");
             self.find("same_intent_question", Severity::Audit, text);
         }
-        let restored = self.record.facts.iter().find_map(|fact| match fact {
+        let restored = self.record.facts.acts().find_map(|fact| match fact {
             Fact::Restored { backup_at, .. } => Some(*backup_at),
             _ => None,
         });

@@ -1,6 +1,7 @@
 //! What is gathered before the fold speaks: attempts with their verdicts, and distinct effects.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::Peekable;
 
 use crate::attempt::{self, Attempt, AttemptRef, End, Report};
 use crate::backoff::parse_retry_after;
@@ -21,7 +22,7 @@ pub const BEFORE_RESTORE: &str = "before-restore";
 
 /// The contract in force for an operation: as declared for the tool, then as its stream declares it.
 pub fn contract_in_force(record: &Record, tool: &Tool) -> Contract {
-    let streams = record.proposals().filter_map(|proposal| proposal.contract.as_ref());
+    let streams = record.proposals().filter_map(|proposal| proposal.contract.as_deref());
     streams.fold(tool.contract.clone(), Contract::or)
 }
 
@@ -126,25 +127,26 @@ impl<'a> Fold<'a> {
     }
 
     pub(super) fn judge_attempts(&self) -> Vec<JudgedAttempt> {
-        let mut gathered: Vec<(&'a Record, Attempt<'a>)> = Vec::new();
+        let mut queues: Vec<(&'a Record, Queue<'a>)> = Vec::new();
+        let mut sent = 0;
         for operation in self.intent() {
-            let attempts = attempt::gather(operation.reports(), self.contract.client_deadline());
+            let mut attempts = attempt::gather(operation.reports(), self.contract.client_deadline());
             // E1: what we claim is sent only after its dispatch is on record; a bare claim is no attempt.
             let fenced = operation.head.mode == Mode::Guarded;
-            let sent = attempts.into_iter().filter(|attempt| !(fenced && attempt.is_possible_send));
-            gathered.extend(sent.map(|attempt| (operation, attempt)));
+            attempts.retain(|attempt| !(fenced && attempt.is_possible_send));
+            sent += attempts.len();
+            queues.push((operation, attempts.into_iter().peekable()));
         }
-        gathered.sort_by(|(_, a), (_, b)| (a.dispatched_at, a.id).cmp(&(b.dispatched_at, b.id)));
         let accepted = self.accepted_risks();
-        let mut judged: Vec<JudgedAttempt> = Vec::with_capacity(gathered.len());
+        let mut judged: Vec<JudgedAttempt> = Vec::with_capacity(sent);
         let mut open_until: Option<Timestamp> = None;
         let mut any_open = false;
-        let mut counts: BTreeMap<&OperationId, u32> = BTreeMap::new();
-        for (operation, attempt) in gathered {
+        // An intent has few operations.
+        let mut counts: Vec<(&OperationId, u32)> = Vec::new();
+        while let Some((operation, attempt)) = next_sent(&mut queues) {
             let overlaps = open_until.is_some_and(|until| attempt.dispatched_at < until);
-            let number = counts.entry(&operation.head.id).or_insert(0);
-            *number += 1;
-            let mut next = self.judge_attempt(operation, &attempt, *number, any_open, overlaps);
+            let number = next_number(&mut counts, &operation.head.id);
+            let mut next = self.judge_attempt(operation, &attempt, number, any_open, overlaps);
             next.is_accepted_risk = accepted.contains(&next.id);
             // Without a reported end an attempt may run for ever; only a closed one is known to be over.
             let over_at = if next.closed.is_some() { next.ended_at.unwrap_or(next.runs_until) } else { FOREVER };
@@ -162,7 +164,7 @@ impl<'a> Fold<'a> {
 
     /// The attempts whose risk two people accepted for this operation (T29, T43).
     fn accepted_risks(&self) -> BTreeSet<AttemptRef> {
-        let facts = self.intent().flat_map(|operation| &operation.facts);
+        let facts = self.intent().flat_map(|operation| operation.facts.acts());
         let named = facts.filter_map(|fact| match fact {
             Fact::RiskAccepted { attempts, permits, .. } if *permits == self.record.head.id => Some(attempts),
             _ => None,
@@ -193,11 +195,13 @@ impl<'a> Fold<'a> {
             None => (Judgement::without_end(is_running), None),
         };
         let closed = closure_by_own_answer(&judgement, end);
-        let sent = attempt.dispatch.map(|dispatch| Sent {
-            epoch: dispatch.epoch,
-            incarnation: dispatch.incarnation.clone(),
-            wire_hash: dispatch.wire_hash,
-            scope: dispatch.scope.clone(),
+        let sent = attempt.dispatch.map(|dispatch| {
+            Box::new(Sent {
+                epoch: dispatch.epoch,
+                incarnation: dispatch.incarnation.clone(),
+                wire_hash: dispatch.wire_hash,
+                scope: dispatch.scope.clone(),
+            })
         });
         let reported_by = end.and_then(|end| end.reported_by.clone());
         let sender_ended = (attempt.ended_at().is_some() && reported_by.is_none())
@@ -207,7 +211,7 @@ impl<'a> Fold<'a> {
             operation: operation.head.id.clone(),
             number: attempt.number.unwrap_or(ordinal),
             owner: attempt.owner.cloned(),
-            worker: attempt.worker.map(Into::into),
+            worker: attempt.worker.cloned(),
             dest_key: attempt.dest_key.cloned(),
             args_hash: attempt.args_hash.copied(),
             lease_s: attempt.lease_s,
@@ -250,7 +254,7 @@ impl<'a> Fold<'a> {
 
     /// T45: what a restored record may have forgotten is a possible send under the operation's own key.
     fn forgotten_sends(&self, operation: &'a Record) -> Vec<JudgedAttempt> {
-        let markers = operation.facts.iter().filter_map(|fact| match fact {
+        let markers = operation.facts.acts().filter_map(|fact| match fact {
             Fact::Restored { backup_at, at, epoch } => Some((*backup_at, *at, *epoch)),
             _ => None,
         });
@@ -420,6 +424,31 @@ impl<'a> Fold<'a> {
     pub(super) fn find(&mut self, code: &str, severity: Severity, text: impl Into<String>) {
         self.findings.push(Finding { code: code.into(), severity, text: text.into() });
     }
+}
+
+/// The attempts of one operation, earliest first.
+type Queue<'a> = Peekable<std::vec::IntoIter<Attempt<'a>>>;
+
+/// The earliest attempt of all operations, taken off its queue. An intent has few operations.
+fn next_sent<'a>(queues: &mut [(&'a Record, Queue<'a>)]) -> Option<(&'a Record, Attempt<'a>)> {
+    let mut earliest: Option<(usize, (Timestamp, &'a AttemptRef))> = None;
+    for (index, (_, queue)) in queues.iter_mut().enumerate() {
+        let Some(key) = queue.peek().map(|attempt| (attempt.dispatched_at, attempt.id)) else { continue };
+        if earliest.is_none_or(|(_, known)| key < known) {
+            earliest = Some((index, key));
+        }
+    }
+    let (operation, queue) = queues.get_mut(earliest?.0)?;
+    Some((operation, queue.next()?))
+}
+
+fn next_number<'a>(counts: &mut Vec<(&'a OperationId, u32)>, id: &'a OperationId) -> u32 {
+    if let Some((_, count)) = counts.iter_mut().find(|(known, _)| *known == id) {
+        *count += 1;
+        return *count;
+    }
+    counts.push((id, 1));
+    1
 }
 
 /// Farther than any time that occurs.

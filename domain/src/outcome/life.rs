@@ -24,7 +24,7 @@ impl Life {
         let told = record.deadline();
         let mut deadline = told.unwrap_or_else(|| record.head.recorded_at.plus(contract.operation_deadline()));
         let mut allowed = contract.attempts_per_episode();
-        for fact in &record.facts {
+        for fact in record.facts.acts() {
             if let Fact::Granted { attempts, deadline: later, .. } = fact {
                 allowed = allowed.saturating_add(*attempts);
                 deadline = deadline.max(later.unwrap_or(deadline));

@@ -16,6 +16,7 @@ pub(crate) use life::grant_exceeds_cap;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -133,7 +134,7 @@ pub struct JudgedAttempt {
     /// The retry layer.
     pub owner: Option<LayerName>,
     /// The process.
-    pub worker: Option<String>,
+    pub worker: Option<Arc<str>>,
     /// The key that was sent.
     pub dest_key: Option<DestinationKey>,
     /// Hash of the arguments that were sent, where that is told.
@@ -179,7 +180,7 @@ pub struct JudgedAttempt {
     /// Whether it began before an earlier attempt was known to have ended.
     pub overlaps: bool,
     /// What the fenced write recorded, for a guarded send.
-    pub sent: Option<Sent>,
+    pub sent: Option<Box<Sent>>,
     /// Whether the record may have forgotten it: a possible send before a restore (T45).
     pub is_restored: bool,
     /// Whether its sender is known to have stopped: it reported its end, or is proved dead (K6).

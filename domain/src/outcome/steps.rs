@@ -40,8 +40,12 @@ impl Fold<'_> {
             self.next_change_at(state, &life, [watch_until, lease_until, key_protects_until.map(just_after)]);
         self.findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.text.cmp(&b.text)));
         let own_id = &self.record.head.id;
-        let (attempts, others): (Vec<_>, Vec<_>) =
-            self.attempts.into_iter().partition(|attempt| attempt.operation == *own_id);
+        // Most intents are one operation: its attempts stay where they are.
+        let (attempts, others): (Vec<_>, Vec<_>) = if self.around.relatives.is_empty() {
+            (self.attempts, Vec::new())
+        } else {
+            self.attempts.into_iter().partition(|attempt| attempt.operation == *own_id)
+        };
         let adopts = self.record.head.adopts.as_ref();
         let is_guarded = self.record.head.mode == Mode::Guarded;
         Outcome {
@@ -76,7 +80,7 @@ impl Fold<'_> {
         let open = self.open_of_intent();
         let protection = key_protects(self.key_use(), &open, self.now);
         let is_elsewhere =
-            |sent: &Sent| self.around.scope.is_some() && sent.scope.is_some() && sent.scope != self.around.scope;
+            |sent: &Box<Sent>| self.around.scope.is_some() && sent.scope.is_some() && sent.scope != self.around.scope;
         let scope_changed = self.keeps(SafetyRule::ScopeInKey)
             && open.iter().any(|attempt| attempt.sent.as_ref().is_some_and(is_elsewhere));
         (protection, open.iter().map(|attempt| attempt.id.clone()).collect(), scope_changed)
@@ -348,7 +352,7 @@ impl Fold<'_> {
         let first = self.record.proposals().map(|proposal| proposal.at).min();
         let proposed_at = first.unwrap_or(self.record.head.recorded_at);
         if self.record.head.mode == Mode::Observed {
-            let authorized = self.record.facts.iter().find_map(|fact| match fact {
+            let authorized = self.record.facts.acts().find_map(|fact| match fact {
                 Fact::AuthorizedElsewhere { at, .. } => Some(*at),
                 _ => None,
             });

@@ -6,6 +6,7 @@ mod permit;
 mod project;
 mod sending;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -243,8 +244,10 @@ fn is_same_fact(one: &Fact, other: &Fact) -> bool {
 
 /// Folds the record with the new facts, and says what its row is from now on.
 fn conclude(record: &Record, around: &Surroundings, facts: Vec<Fact>, command: &Command, now: Timestamp) -> Decision {
-    let mut after = record.clone();
-    after.facts.extend(facts.iter().cloned());
+    let mut after = Cow::Borrowed(record);
+    if !facts.is_empty() {
+        after.to_mut().facts.extend(facts.iter().cloned());
+    }
     let outcome = outcome::fold(&after, around, now);
     let ruling = decision::evaluate(&decision::Situation::of(&after, around, &outcome, None, now));
     let row = project::project(&after, around, &outcome, &ruling, now);

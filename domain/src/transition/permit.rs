@@ -203,7 +203,7 @@ fn is_our_retry(record: &Record, outcome: &Outcome) -> bool {
 /// Whether a person ordered a repeat after the last send.
 fn is_ordered(record: &Record, outcome: &Outcome) -> bool {
     let last_sent = outcome.attempts.iter().chain(&outcome.inherited).map(|attempt| attempt.dispatched_at).max();
-    record.facts.iter().any(|fact| match fact {
+    record.facts.acts().any(|fact| match fact {
         Fact::RepeatOrdered { at, .. } => last_sent.is_none_or(|sent| *at >= sent),
         _ => false,
     })

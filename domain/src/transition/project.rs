@@ -70,7 +70,7 @@ fn standing_receipt(record: &Record, outcome: &Outcome) -> Option<Receipt> {
 }
 
 fn assignee(record: &Record) -> Option<PrincipalId> {
-    let last = record.facts.iter().rev().find_map(|fact| match fact {
+    let last = record.facts.acts().rev().find_map(|fact| match fact {
         Fact::Assigned { to, .. } => Some(to.clone()),
         _ => None,
     });

@@ -118,7 +118,7 @@ pub(super) fn dispatch(
         source: sending.source.clone(),
         number: u32::try_from(sends + 1).ok(),
         owner: sending.layer.clone(),
-        worker: Some(sending.worker.name.clone()),
+        worker: Some(sending.worker.name.as_str().into()),
         dest_key: record.destination_key(&around.relatives),
         budget: None,
         kind: ReportKind::Dispatched(Dispatch {

@@ -35,6 +35,10 @@ voids! {
 
 /// Gives up what a condition voids; the first that applies is named.
 pub(super) fn apply(judgement: Judgement, end: &End, grounds: Grounds<'_>) -> Judgement {
+    if let Verdict::Unknown(_) = judgement.verdict {
+        // It proves nothing that could be given up.
+        return judgement;
+    }
     match VOIDS.iter().find(|row| is_void(row.circumstance, &judgement, end, grounds)) {
         Some(row) => {
             let doubt = judgement.doubt_of_content();

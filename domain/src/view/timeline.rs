@@ -398,7 +398,7 @@ pub(crate) mod tests {
             operation: OperationId::parse("0190").unwrap(),
             number,
             owner: Some(LayerName::parse("tool").unwrap()),
-            worker: Some(format!("w-{number}")),
+            worker: Some(format!("w-{number}").into()),
             dest_key: None,
             args_hash: None,
             lease_s: None,

@@ -164,9 +164,9 @@ async fn of_two_keys_for_one_intent_at_once_one_is_asked_about(rig: Rig) {
     let mut tasks = tokio::task::JoinSet::new();
     for key in &keys {
         let (ledger, key) = (rig.ledger.clone(), key.clone());
-        tasks.spawn(async move {
-            ledger.propose_operation(&automation(), proposal(&key, "pay", r#"{"order":7}"#)).await
-        });
+        tasks.spawn(
+            async move { ledger.propose_operation(&automation(), proposal(&key, "pay", r#"{"order":7}"#)).await },
+        );
     }
     for answer in tasks.join_all().await {
         answer.unwrap();

@@ -131,7 +131,7 @@ impl From<&JudgedAttempt> for AttemptDocument {
             operation_id: attempt.operation.to_string(),
             number: attempt.number,
             owner: attempt.owner.as_ref().map(ToString::to_string),
-            worker: attempt.worker.clone(),
+            worker: attempt.worker.as_deref().map(Into::into),
             destination_key: attempt.dest_key.as_ref().map(ToString::to_string),
             dispatched_at: attempt.dispatched_at.to_string(),
             ended_at: time(attempt.ended_at),
