@@ -8,7 +8,6 @@ use crate::evidence::{Claim, Evidence, Strength};
 use crate::name::Receipt;
 use crate::operation::{Fact, Mode, Severity, State};
 use crate::outcome::fold::Fold;
-use crate::time::span_in_words;
 
 impl Fold<'_> {
     /// Notes every finding that the facts support.
@@ -225,10 +224,8 @@ impl Fold<'_> {
         let waiting = matches!(state, State::Proposed | State::Authorized);
         let deadline = self.record.deadline().filter(|deadline| waiting && self.now >= *deadline);
         if let Some(deadline) = deadline.filter(|_| self.record.head.mode == Mode::Observed) {
-            let text = format!(
-                "Nothing will advance this: its deadline passed {} ago and no claim is on record.",
-                span_in_words(self.now.since(deadline))
-            );
+            // No age: the row is stored, and would be out of date a second later.
+            let text = format!("Nothing will advance this: its deadline was {deadline} and no claim is on record.");
             self.find("stalled", Severity::Audit, text);
         }
     }
