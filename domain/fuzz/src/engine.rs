@@ -85,7 +85,9 @@ impl Run<'_> {
         let length = self.corpus.len();
         // What was kept last shows the most; half of the time it is taken up again.
         let newest = if self.chance.below(2) == 0 { length } else { length.min(64) };
-        let mut input = self.corpus[length - 1 - self.chance.below(newest)].clone();
+        let [one, other] = [0, 0].map(|_| &self.corpus[length - 1 - self.chance.below(newest)]);
+        // The shorter of two: long inputs take long, and seldom show what a short one cannot.
+        let mut input = if one.len() <= other.len() { one.clone() } else { other.clone() };
         let other = &self.corpus[self.chance.below(length)];
         mutate(&mut input, other, self.target.tokens, &mut self.chance);
         input
