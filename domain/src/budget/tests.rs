@@ -190,10 +190,49 @@ proofs! {
         budget.give_back(retry, Settled::NotSent);
         let Budget::Ratio(ratio) = &budget else { panic!("not a ratio") };
         prove!("N8", ratio.retries(at(2)), 0);
+        let (retry, first) = (budget.spend(SendKind::Retry, at(2)).unwrap(), budget.spend(SendKind::First, at(2)).unwrap());
+        budget.give_back(first, Settled::NotSent);
+        let Budget::Ratio(ratio) = &budget else { panic!("not a ratio") };
+        prove!("N8", ratio.retries(at(2)), 1, "a first try takes no retry back");
+        budget.give_back(retry, Settled::NotSent);
         let succeeded = budget.spend(SendKind::Retry, at(3)).unwrap();
         budget.give_back(succeeded, Settled::Succeeded);
         let Budget::Ratio(ratio) = &budget else { panic!("not a ratio") };
         prove!("N8", ratio.retries(at(4)), 1, "a retry that worked was still a retry");
+    }
+
+    fn n8_a_retry_counts_from_its_half_second_until_the_window_has_passed_that() {
+        let ratio_of = |sends: &[i64]| {
+            let mut budget = Budget::new(BudgetKind::Ratio, &RetryNumbers::default());
+            let tokens: Vec<_> =
+                sends.iter().map(|&when| budget.spend(SendKind::Retry, at(when)).unwrap()).collect();
+            (budget, tokens)
+        };
+        let retries = |budget: &Budget, now: i64| {
+            let Budget::Ratio(ratio) = budget else { panic!("not a ratio") };
+            ratio.retries(at(now))
+        };
+        let (half, window) = (SECOND / 2, 10 * SECOND);
+        let (first, _) = ratio_of(&[0]);
+        prove!("N8", (retries(&first, window + half - 1), retries(&first, window + half)), (1, 0));
+        // The end of one half second is the beginning of the next.
+        let (both, mut tokens) = ratio_of(&[0, half]);
+        prove!("N8", retries(&both, window + half), 1);
+        let (mut both, second) = (both, tokens.remove(1));
+        both.give_back(second, Settled::NotSent);
+        prove!("N8", (retries(&both, window), retries(&both, window + half)), (1, 0), "the second is taken back");
+    }
+
+    fn n8_what_no_rule_reads_any_more_is_forgotten() {
+        let mut budget = Budget::new(BudgetKind::Ratio, &RetryNumbers::default());
+        let slices = |budget: &Budget| {
+            let json = serde_json::to_value(budget).unwrap();
+            json["slices"].as_array().unwrap().len()
+        };
+        for (now, kept) in [(0, 1), (10 * SECOND, 2), (10 * SECOND + SECOND / 2, 2), (60 * SECOND, 1)] {
+            let _first = budget.spend(SendKind::First, at(now)).unwrap();
+            prove!("N8", slices(&budget), kept, "at {now} µs");
+        }
     }
 
     /// For the window that ends with each retry, counted send by send: never more than the rule allows.
@@ -243,6 +282,9 @@ fn a_number_that_empties_a_rule_of_meaning_is_refused_by_name() {
     let check = |text: &str| serde_json::from_str::<RetryNumbers>(text).unwrap().check().unwrap_err().to_string();
     for (text, message) in [
         (r#"{"bucket":{"retry_cost":0}}"#, "bucket.retry_cost is 0; it must be at least 1"),
+        (r#"{"bucket":{"throttled_cost":0}}"#, "bucket.throttled_cost is 0; it must be at least 1"),
+        (r#"{"backoff":{"base_ms":0}}"#, "backoff.base_ms is 0; it must be at least 1"),
+        (r#"{"ratio":{"window_s":0}}"#, "ratio.window_s is 0; it must be 1 to 60"),
         (r#"{"bucket":{"capacity":10}}"#, "bucket.capacity is 10; it must be at least the dearest retry"),
         (r#"{"ratio":{"window_s":61}}"#, "ratio.window_s is 61; it must be 1 to 60"),
         (r#"{"ratio":{"percent":101}}"#, "ratio.percent is 101; it must be at most 100"),

@@ -19,6 +19,7 @@ use crate::outcome::{Outcome, Surroundings};
 use crate::permission::Actor;
 use crate::policy::SafetyRule;
 use crate::time::Timestamp;
+use crate::tool::Class;
 
 /// The verdict on one action, least strict first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -112,7 +113,21 @@ pub fn rule(
     let situation = Situation::of(record, around, outcome, actor, now);
     let mut ruling = evaluate(&situation);
     words::explain(&mut ruling, &situation, record, outcome, now);
+    let repeat = ruling.actions.iter_mut().find(|one| one.action == Action::RerunSameKey);
+    if let Some(repeat) = repeat.filter(|one| one.verdict < Verdict::Forbidden && !outcome.open.is_empty()) {
+        repeat.expires_at = repeat_ends(record, around, outcome, now);
+    }
     ruling
+}
+
+/// Until when a repeat beside something open stays permitted: the key protects no longer (3.7.6), or the approval runs
+/// out (row 7), whichever is first.
+fn repeat_ends(record: &Record, around: &Surroundings, outcome: &Outcome, now: Timestamp) -> Option<Timestamp> {
+    let class = around.tool.class;
+    let by_key = matches!(class, Class::Reversible | Class::Irreversible);
+    let key_ends = outcome.key_protects_until.filter(|_| by_key);
+    let approval = record.live_approval(&around.tool, now).ok().filter(|_| class != Class::Read);
+    key_ends.into_iter().chain(approval.map(|approval| approval.expires_at)).min()
 }
 
 /// The evaluation order of semantics §6: the first matching row, what other rows forbid, overlays, the

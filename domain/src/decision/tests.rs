@@ -1,5 +1,7 @@
 //! The decision table, row by row. A situation starts as the plainest of its kind and is bent by each test.
 
+mod gathered;
+
 use crate::action::Action;
 use crate::contract::CancelByKey;
 use crate::decision::{Child, LookUpKind, Situation, Verdict, evaluate};
@@ -288,6 +290,21 @@ proofs! {
         for row in super::ROWS {
             assert!(seen.contains(row.id), "row {} is never reached", row.id);
         }
+    }
+
+    fn i33_a_row_that_does_not_win_still_forbids_and_is_named() {
+        record("I33");
+        let lapsed = Situation { approval_live: false, ..uncertain(Class::Reversible) };
+        let named = |situation: &Situation, action| {
+            let ruling = evaluate(situation);
+            let on = ruling.on(action).unwrap();
+            (ruling.row.clone(), on.verdict, on.forbidden_by.clone())
+        };
+        let alone = Situation { look_up: LookUpKind::Weak, ..lapsed.clone() };
+        assert_eq!(named(&alone, Action::RerunNew), ("7".into(), D, vec![]));
+        let keyed = Situation { key_protects: true, ..lapsed };
+        assert_eq!(named(&keyed, Action::RerunNew), ("7".into(), F, vec!["14".into()]));
+        assert_eq!(named(&keyed, Action::RerunSameKey), ("7".into(), F, vec![]), "its own row forbids it");
     }
 
     fn overlay_1_other_arguments_are_changed_not_rerun() {

@@ -13,9 +13,6 @@ pub(super) fn explain(ruling: &mut Ruling, s: &Situation, record: &Record, outco
     let why = ruling.why.clone();
     for action in &mut ruling.actions {
         action.reason = reason(action, s, outcome, &why);
-        let ends_with_the_key =
-            action.action == Action::RerunSameKey && action.verdict < Verdict::Forbidden && s.any_open;
-        action.expires_at = if ends_with_the_key { outcome.next_change_at } else { None };
     }
     ruling.facts = grounds(record, outcome);
     ruling.known = known(s, record, outcome, now);

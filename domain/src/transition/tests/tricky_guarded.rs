@@ -544,6 +544,27 @@ proofs! {
         }
     }
 
+    fn i6_an_approval_covers_what_it_names_and_nothing_else() {
+        use crate::approval::{Approval, Lack};
+        let rig = Rig::approved(Class::Reversible, keyed());
+        let given = rig.record("op").approvals().next().unwrap().clone();
+        let lack = |change: fn(&mut Approval)| {
+            let mut record = crate::operation::Record::new(rig.record("op").head.clone());
+            let mut approval = given.clone();
+            change(&mut approval);
+            let proposal = rig.record("op").proposals().next().unwrap().clone();
+            record.facts.extend([Fact::Proposed(proposal), Fact::Approved(approval)]);
+            record.live_approval(&rig.tool, rig.now).map(|live| live.args_version).map_err(|lack| lack == Lack::CoversOther)
+        };
+        prove!("I6", lack(|_| {}), Ok(1));
+        prove!("I6", lack(|approval| approval.args_hash = Hash::of(b"other")), Err(true));
+        prove!("I6", lack(|approval| approval.args_version = 2), Err(true));
+        prove!("I6", lack(|approval| approval.class = Class::Irreversible), Err(true));
+        prove!("I6", lack(|approval| approval.tool = None), Err(true));
+        prove!("I6", lack(|approval| approval.destination = None), Err(true));
+        prove!("I6", lack(|approval| approval.expires_at = approval.granted_at), Err(false), "it has run out");
+    }
+
     fn a_throttled_repeat_that_outlives_the_approval_waits_for_a_person() {
         let mut rig = Rig::approved(Class::Reversible, keyed());
         rig.send_and_end("op", ended(ReportedOutcome::Throttled, Some(429)));
