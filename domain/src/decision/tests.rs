@@ -13,7 +13,7 @@ use crate::tool::Class;
 
 use Verdict::{Confirm as C, Dual as D, Forbidden as F, NotOffered as N, Safe as S};
 
-fn guarded(state: State, class: Class) -> Situation {
+pub(super) fn guarded(state: State, class: Class) -> Situation {
     Situation {
         mode: Mode::Guarded,
         state,
@@ -57,11 +57,11 @@ fn guarded(state: State, class: Class) -> Situation {
     }
 }
 
-fn uncertain(class: Class) -> Situation {
+pub(super) fn uncertain(class: Class) -> Situation {
     guarded(State::Uncertain(Doubt::Timeout), class)
 }
 
-fn observed(state: State) -> Situation {
+pub(super) fn observed(state: State) -> Situation {
     Situation { mode: Mode::Observed, approval_live: false, ..guarded(state, Class::Irreversible) }
 }
 

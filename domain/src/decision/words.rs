@@ -152,7 +152,7 @@ fn known(s: &Situation, record: &Record, outcome: &Outcome, now: Timestamp) -> V
     known.extend(look_ups_in_words(s, record, now));
     match outcome.effects.as_slice() {
         [] => {}
-        [one] => known.push(format!("The destination shows one effect: {}.", one.receipt)),
+        [one] => known.push(format!("The destination shows one effect: {}.", one.names())),
         several => {
             let names: Vec<_> = several.iter().map(|effect| effect.names()).collect();
             known.push(format!(
@@ -233,3 +233,6 @@ fn budget_in_words(outcome: &Outcome) -> Option<String> {
     let waiting = if open.is_empty() { String::new() } else { format!(", waiting for attempt {}", open.join(", ")) };
     Some(format!("Budget spent: {used} of {allowed}{waiting}."))
 }
+
+#[cfg(test)]
+mod tests;

@@ -81,6 +81,13 @@ proofs! {
         rig.wait(300);
         rig.send_and_end("op", refused(402));
         prove!("K3", closers(&rig), ["open", "K1"], "the key was too old when the probe was sent");
+        let region = |name: &str| Some(crate::lease::Scope { region: Some(name.into()), ..crate::lease::Scope::default() });
+        let mut rig = Rig::approved(Class::Reversible, keyed());
+        rig.scope = region("one");
+        rig.send_and_end("op", timed_out());
+        rig.send_and_end("op", refused(402));
+        rig.scope = region("two");
+        prove!("K3", closers(&rig), ["K3", "K1"], "both went to one scope, wherever the destination is now");
     }
 
     fn k4_a_receipt_of_a_protected_repeat_covers_the_sends_before_it() {

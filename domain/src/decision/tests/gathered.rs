@@ -114,6 +114,34 @@ fn a_look_up_is_strong_for_our_own_sends_only() {
 }
 
 #[test]
+fn absence_counts_when_it_was_asked_after_settle() {
+    let mut rig = uncertain_rig(Contract { lookup: strong_look_up(), stores: None, ..keyed() });
+    let sent = rig.outcome("op").attempts[0].dispatched_at;
+    let settled = sent.plus(rig.outcome("op").contract.settle());
+    rig.wait(3600);
+    rig.evidence_sent("op", Claim::Absent, Some(settled));
+    assert!(!situation(&rig).absent_after_settle, "at the very moment is not after it");
+    rig.wait(1);
+    rig.evidence_sent("op", Claim::Absent, Some(settled.plus(std::time::Duration::from_micros(1))));
+    assert!(situation(&rig).absent_after_settle);
+}
+
+#[test]
+fn an_effect_is_undone_only_within_its_window() {
+    let window = |window_s| {
+        let compensation = crate::rig::undo_by("void").map(|undo| crate::contract::Compensation { window_s, ..undo });
+        let mut rig = Rig::approved(Class::Reversible, Contract { compensation, ..keyed() });
+        rig.send_and_end("op", crate::rig::made("in_1"));
+        rig.wait(60);
+        let at_its_end = situation(&rig).compensation_window_over;
+        rig.wait(1);
+        (at_its_end, situation(&rig).compensation_window_over)
+    };
+    assert_eq!(window(Some(60)), (false, true));
+    assert_eq!(window(None), (false, false));
+}
+
+#[test]
 fn attempts_or_time_used_up() {
     let mut rig = Rig::approved(Class::Reversible, keyed());
     assert!(!situation(&rig).budget_spent);
