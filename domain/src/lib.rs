@@ -17,7 +17,7 @@
 //! | **closer** | the rule (K1–K7) that makes an attempt no longer *open* |
 //! | **evidence** | a fact about the outcome from elsewhere: a delivery, a look-up, a statement; strength hint, P0..P3 |
 //! | **receipt** | the destination's own name for the object an attempt made |
-//! | **effect** | a distinct receipt at the destination |
+//! | **effect** | a distinct receipt at the destination; an **alias** is another name of the same one, where the contract declares it |
 //! | **outcome, fold** | what all attempts and evidence together say; never depends on the order of arrival |
 //! | **uncertain** | a state: an attempt is open. Neither success nor failure, nor an error |
 //! | **contract** | what a tool's destination promises about keys, look-ups and receipts |
@@ -88,4 +88,4 @@ pub mod workflow;
 
 /// The edition of the rules that judged a journal entry. It goes into every entry; `verify` replays
 /// entries and never judges them again.
-pub const RULES_VERSION: u32 = 2;
+pub const RULES_VERSION: u32 = 3;
