@@ -96,7 +96,6 @@ pub enum Says {
 
 /// What a line says about an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "one lives at a time, for the length of one line")]
 pub enum About {
     /// It was proposed.
     Proposed(Box<Proposed>),

@@ -5,7 +5,7 @@ use crate::action::Action;
 use crate::decision::{ActionRuling, GroundFact, LookUpKind, Ruling, Situation, Verdict};
 use crate::evidence::{Claim, Strength};
 use crate::operation::{Contradiction, Record, State};
-use crate::outcome::{JudgedAttempt, Outcome};
+use crate::outcome::{Effect, JudgedAttempt, Outcome};
 use crate::time::{Timestamp, span_in_words};
 
 /// Fills in reasons, grounds and what is known.
@@ -154,7 +154,7 @@ fn known(s: &Situation, record: &Record, outcome: &Outcome, now: Timestamp) -> V
         [] => {}
         [one] => known.push(format!("The destination shows one effect: {}.", one.names())),
         several => {
-            let names: Vec<_> = several.iter().map(|effect| effect.names()).collect();
+            let names: Vec<_> = several.iter().map(Effect::names).collect();
             known.push(format!(
                 "The destination shows {} effects: {}. One was intended.",
                 several.len(),

@@ -80,9 +80,9 @@ impl Fold<'_> {
         let open = self.open_of_intent();
         let protection = key_protects(self.key_use(), &open, self.now);
         let is_elsewhere =
-            |sent: &Box<Sent>| self.around.scope.is_some() && sent.scope.is_some() && sent.scope != self.around.scope;
+            |sent: &Sent| self.around.scope.is_some() && sent.scope.is_some() && sent.scope != self.around.scope;
         let scope_changed = self.keeps(SafetyRule::ScopeInKey)
-            && open.iter().any(|attempt| attempt.sent.as_ref().is_some_and(is_elsewhere));
+            && open.iter().any(|attempt| attempt.sent.as_deref().is_some_and(is_elsewhere));
         (protection, open.iter().map(|attempt| attempt.id.clone()).collect(), scope_changed)
     }
 
