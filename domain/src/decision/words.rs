@@ -84,6 +84,9 @@ fn forbidden_reason(ruling: &ActionRuling, s: &Situation, outcome: &Outcome, why
         Action::MarkSucceeded if matches!(s.state, State::Succeeded(_)) => "It has succeeded already.".into(),
         Action::MarkFailed if matches!(s.state, State::Succeeded(_)) => "It has succeeded, by evidence.".into(),
         Action::Approve | Action::Renew if s.actor_proposed => "You proposed it; somebody else approves.".into(),
+        Action::Approve | Action::Renew if s.question_open && s.is_guarded() => {
+            "First somebody answers whether it is the same intent as another operation.".into()
+        }
         Action::Approve | Action::Deny | Action::Renew if !s.is_guarded() => {
             "Observed: approvals were given elsewhere; these are history.".into()
         }

@@ -90,6 +90,11 @@ fn each_verdict_has_its_reason() {
         ),
         (&proposed, Action::Approve, "Authorises one effect with exactly these arguments."),
         (&observed(State::Proposed), Action::Approve, "Observed: approvals were given elsewhere; these are history."),
+        (
+            &Situation { question_open: true, ..proposed.clone() },
+            Action::Approve,
+            "First somebody answers whether it is the same intent as another operation.",
+        ),
         (&theirs, Action::ChangeArguments, "Observed: adopt it first."),
         (&succeeded, Action::ChangeArguments, "Because of the row."),
         (&theirs, Action::Cancel, "Observed: the other system decides; adopt it first."),
