@@ -399,10 +399,11 @@ fn delivery(fields: &Fields<'_>, at: Timestamp, source: &SourceName) -> Result<S
         Ok(Evidence {
             id: id.clone(),
             source: source.clone(),
-            claim: if reversed.iter().any(|ending| kind.ends_with(ending)) {
-                Claim::Reversed { receipt }
-            } else {
-                found(receipt, fields.word("receipt_fault", "a fault of a receipt", ReceiptFault::parse)?)
+            claim: match found(receipt, fields.word("receipt_fault", "a fault of a receipt", ReceiptFault::parse)?) {
+                Claim::Executed { receipt } if reversed.iter().any(|ending| kind.ends_with(ending)) => {
+                    Claim::Reversed { receipt }
+                }
+                told => told,
             },
             object: fields.object()?,
             linked_by: LinkedBy::Key,
@@ -526,8 +527,14 @@ pub fn same_intent_question<'a>(
             .row
             .as_ref()
             .is_some_and(|row| matches!(row.state, State::Denied | State::Cancelled | State::Superseded));
-        let equal = other.arguments().is_some_and(|arguments| arguments.intent_hash == Some(hash));
-        equal && !stopped && other.head.key != new.head.key && other.head.intent_id != new.head.intent_id
+        // What was recorded before this was asked is known by everything that is not volatile.
+        let named = other.arguments().map(|arguments| arguments.intent_hash.unwrap_or(arguments.identity_hash));
+        let reads = other.row.as_ref().is_some_and(|row| row.class == Class::Read);
+        named == Some(hash)
+            && !reads
+            && !stopped
+            && other.head.key != new.head.key
+            && other.head.intent_id != new.head.intent_id
     };
     let other = others.into_iter().find(is_same)?;
     Some(Fact::SameIntentAsked { other: other.head.id.clone(), at })
@@ -566,6 +573,32 @@ mod tests {
         assert_eq!(of(write, &stamped, r#"{"a":1,"ts":1}"#), of(write, &stamped, r#"{"a":1,"ts":2}"#));
         assert_eq!(of(write, &stamped, r#"{"ts":1}"#), None);
         assert_eq!(of(Class::Read, &by_order, r#"{"order":1}"#), None);
+    }
+
+    #[test]
+    fn what_was_recorded_before_the_question_and_what_was_stopped() {
+        use crate::action::ActionInput;
+        use crate::rig::{Rig, keyed};
+        let mut rig = Rig::new(Class::Reversible, keyed());
+        rig.propose("op", "refund-1");
+        rig.propose("new", "refund-2");
+        let asked = |rig: &Rig, other: &Record| same_intent_question(rig.record("new"), [other], rig.now).is_some();
+        assert!(asked(&rig, rig.record("op")));
+        let mut older = Record { facts: crate::facts::Facts::new(), ..rig.record("op").clone() };
+        for mut proposal in rig.record("op").proposals().cloned() {
+            proposal.arguments.as_mut().unwrap().intent_hash = None;
+            older.facts.push(Fact::Proposed(proposal));
+        }
+        assert!(asked(&rig, &older), "known by everything that is not volatile");
+        rig.press("ben", "op", ActionInput::Deny {}).unwrap();
+        assert!(!asked(&rig, rig.record("op")));
+    }
+
+    #[test]
+    fn another_object_that_failed_is_not_ours_either() {
+        let line = r#"{"ts":"2026-10-05T09:00:00Z","ev":"delivery.received","event_id":"e","type":"charge.failed","receipt":"ch_9","receipt_fault":"other_amount","metadata":{"key":"k"}}"#;
+        let Says::Delivery { evidence: Some(evidence), .. } = parse(line).unwrap().says else { panic!("no delivery") };
+        assert!(matches!(evidence.claim, Claim::NotOurs { .. }), "{:?}", evidence.claim);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::{Ledger, LedgerError};
 
 /// The most bytes that arguments may have.
 pub(crate) const ARGUMENTS_LIMIT_BYTES: usize = 8 * 1024 * 1024;
-/// How many operations of equal intent fields are looked at, the newest first: one that is not stopped is enough.
+/// How many operations of equal intent fields are looked at at a time, until one is found that was not stopped.
 const INTENT_CANDIDATES: i64 = 8;
 /// What our own API is called where facts name their source.
 const API: &str = "api";
@@ -119,13 +119,18 @@ async fn propose_first(
 async fn ask_same_intent(desk: &mut Desk<'_>, id: &OperationId) -> Result<(), LedgerError> {
     let arguments = desk.sheet(id)?.record.arguments();
     let Some(hash) = arguments.and_then(|arguments| arguments.intent_hash) else { return Ok(()) };
-    let candidates = desk.tx.operation_ids_by_intent_hash(hash, INTENT_CANDIDATES).await?;
-    desk.lay_alone(&candidates).await?;
-    let others = candidates.iter().filter_map(|other| desk.sheet(other).ok()).map(|sheet| &sheet.record);
-    if let Some(question) = same_intent_question(&desk.sheet(id)?.record, others, desk.now) {
-        desk.add_fact(id, question)?;
+    let mut before = id.clone();
+    loop {
+        let candidates = desk.tx.operation_ids_by_intent_hash(hash, &before, INTENT_CANDIDATES).await?;
+        let Some(last) = candidates.last() else { return Ok(()) };
+        before = last.clone();
+        desk.lay_alone(&candidates).await?;
+        let others = candidates.iter().filter_map(|other| desk.sheet(other).ok()).map(|sheet| &sheet.record);
+        if let Some(question) = same_intent_question(&desk.sheet(id)?.record, others, desk.now) {
+            desk.add_fact(id, question)?;
+            return Ok(());
+        }
     }
-    Ok(())
 }
 
 async fn propose_again(

@@ -70,7 +70,7 @@ pub(super) const FIRST_ARGUMENTS: &str = "SELECT bytes FROM argument
      WHERE workspace_id = $1 AND op_id = $2 AND args_version = 1 AND size_bytes <= $3";
 /// Index: `argument_by_intent`. Ids rise with time.
 pub(super) const IDS_OF_INTENT: &str = "SELECT op_id FROM argument
-     WHERE workspace_id = $1 AND intent_hash = $2 AND standing = 'recorded' ORDER BY op_id DESC LIMIT $3";
+     WHERE workspace_id = $1 AND intent_hash = $2 AND standing = 'recorded' AND op_id < $3 ORDER BY op_id DESC LIMIT $4";
 /// Index: primary key of `operation_source`.
 pub(super) const IDS_OF_SOURCE: &str = "SELECT op_id FROM operation_source
      WHERE workspace_id = $1 AND source = $2 AND op_id > $3 ORDER BY op_id LIMIT $4";
@@ -253,13 +253,15 @@ impl Tx {
         self.insert(&ARGUMENT, arguments.into_iter().map(row).collect()).await.map(|_| ())
     }
 
-    /// The newest operations whose arguments name the same business object.
+    /// Operations before this one whose arguments name the same business object, the newest first.
     pub(crate) async fn operation_ids_by_intent_hash(
         &mut self,
         hash: Hash,
+        before: &OperationId,
         limit: i64,
     ) -> Result<Vec<OperationId>, LedgerError> {
-        let rows = self.fetch(IDS_OF_INTENT, vec![WORKSPACE.into(), hash.into(), limit.into()]).await?;
+        let arguments = vec![WORKSPACE.into(), hash.into(), before.as_str().into(), limit.into()];
+        let rows = self.fetch(IDS_OF_INTENT, arguments).await?;
         rows.into_iter().map(|mut cells| cells.parsed(OperationId::parse)).collect()
     }
 

@@ -113,7 +113,7 @@ fn lookups() -> Vec<(&'static str, Statement)> {
         ("session_by_end", fixed(people::ENDED_SESSION, vec![5_i64.into()])),
         ("key_use", keyed(line::KEY_USES, Vec::new(), &text())),
         ("argument", fixed(line::FIRST_ARGUMENTS, vec![text(), 9_i64.into()])),
-        ("argument_by_intent", fixed(line::IDS_OF_INTENT, vec![vec![0_u8; 32].into(), 9_i64.into()])),
+        ("argument_by_intent", fixed(line::IDS_OF_INTENT, vec![vec![0_u8; 32].into(), text(), 9_i64.into()])),
         ("operation_source", fixed(line::IDS_OF_SOURCE, vec![text(), text(), 9_i64.into()])),
         ("action_newest", fixed(action::NEWEST, page.clone())),
         ("action_by_operation", fixed(action::OF_OPERATION, [page.clone(), vec![text()]].concat())),
