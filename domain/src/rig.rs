@@ -12,7 +12,7 @@ use crate::contract::{
 use crate::decision::{self, Ruling, Verdict};
 use crate::evidence::{Claim, Evidence, LinkedBy, Trust};
 use crate::fingerprint::Json;
-use crate::guard::Checked;
+use crate::guard::{Checked, Guard};
 use crate::lease::Scope;
 use crate::name::{
     ActionKey, DestinationKey, DestinationName, IntentId, OperationId, OperationKey, PrincipalId, Receipt, SourceName,
@@ -50,6 +50,14 @@ pub(crate) fn ours() -> SourceName {
 /// Waiting to be sent again, with nothing open.
 pub(crate) fn retry_wait() -> State {
     State::RetryWait(NothingOpen::among([]).unwrap())
+}
+
+/// The guards that refused.
+pub(crate) fn failed_guards(refusal: Refusal) -> Vec<Guard> {
+    match refusal {
+        Refusal::GuardsFailed { failed, .. } => failed.into_iter().map(|result| result.guard).collect(),
+        other => panic!("not refused by a guard: {other}"),
+    }
 }
 
 /// A contract whose key keeps any answer for a day.
@@ -147,6 +155,18 @@ impl Rig {
         rig.propose("op", "invoice:1:issue");
         rig.press("ben", "op", ActionInput::Approve {}).unwrap();
         rig
+    }
+
+    /// The same, sent once, and no answer came.
+    pub(crate) fn uncertain(class: Class, contract: Contract) -> Self {
+        let mut rig = Self::approved(class, contract);
+        rig.send_and_end("op", timed_out());
+        rig
+    }
+
+    /// The operation that was made last, by its id.
+    pub(crate) fn newest(&self) -> String {
+        self.records.keys().next_back().map(ToString::to_string).unwrap()
     }
 
     pub(crate) fn wait(&mut self, seconds: u64) {

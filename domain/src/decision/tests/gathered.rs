@@ -10,12 +10,6 @@ use crate::permission::{Actor, Role};
 use crate::rig::{Rig, keyed, person, refused, strong_look_up, timed_out};
 use crate::time::Timestamp;
 
-fn uncertain_rig(contract: Contract) -> Rig {
-    let mut rig = Rig::approved(Class::Reversible, contract);
-    rig.send_and_end("op", timed_out());
-    rig
-}
-
 fn situation(rig: &Rig) -> Situation {
     situation_for(rig, None)
 }
@@ -35,7 +29,7 @@ fn with_tool(rig: &Rig, change: impl Fn(&mut crate::tool::Tool)) -> Situation {
 #[test]
 fn a_repeat_is_permitted_until_the_key_or_the_approval_ends() {
     let until = |rig: &Rig| rig.ruling_for("op", None).on(Action::RerunSameKey).unwrap().expires_at;
-    let mut rig = uncertain_rig(keyed());
+    let mut rig = Rig::uncertain(Class::Reversible, keyed());
     let approval_ends = rig.record("op").approvals().next().map(|approval| approval.expires_at);
     assert_eq!(until(&rig), approval_ends, "the approval ends before the key");
     rig.wait(20 * 3600);
@@ -52,7 +46,7 @@ fn a_repeat_is_permitted_until_the_key_or_the_approval_ends() {
 
 #[test]
 fn the_last_answer_is_fresh_until_settle() {
-    let mut rig = uncertain_rig(keyed());
+    let mut rig = Rig::uncertain(Class::Reversible, keyed());
     let settle = rig.outcome("op").contract.settle().as_secs();
     assert!(situation(&rig).is_fresh);
     rig.wait(settle - 1);
@@ -63,7 +57,7 @@ fn the_last_answer_is_fresh_until_settle() {
 
 #[test]
 fn watching_is_over_at_its_end() {
-    let mut rig = uncertain_rig(keyed());
+    let mut rig = Rig::uncertain(Class::Reversible, keyed());
     let watch = rig.outcome("op").contract.watch().as_secs();
     rig.wait(watch - 1);
     assert_eq!((situation(&rig).watch_over, situation(&rig).acceptance_over), (false, false));
@@ -73,7 +67,7 @@ fn watching_is_over_at_its_end() {
 
 #[test]
 fn only_a_declared_tool_with_a_destination_is_executable() {
-    let rig = uncertain_rig(keyed());
+    let rig = Rig::uncertain(Class::Reversible, keyed());
     assert!(situation(&rig).executable);
     assert!(!with_tool(&rig, |tool| tool.declared = false).executable);
     assert!(!with_tool(&rig, |tool| tool.executable = false).executable);
@@ -82,7 +76,7 @@ fn only_a_declared_tool_with_a_destination_is_executable() {
 
 #[test]
 fn the_override_of_a_lone_person_asks_for_the_setting_and_the_role() {
-    let mut rig = uncertain_rig(keyed());
+    let mut rig = Rig::uncertain(Class::Reversible, keyed());
     let administrator = Actor { role: Role::Administrator, ..person("ana") };
     assert!(!situation_for(&rig, Some(&administrator)).lone_override);
     rig.lone_override = true;
@@ -95,15 +89,19 @@ fn the_override_of_a_lone_person_asks_for_the_setting_and_the_role() {
 fn a_look_up_is_strong_for_our_own_sends_only() {
     let strong = Contract { lookup: strong_look_up(), ..keyed() };
     let unbounded = Contract { max_arrival_delay_s: None, ..strong.clone() };
-    assert_eq!(situation(&uncertain_rig(strong.clone())).look_up, LookUpKind::Strong);
-    assert_eq!(situation(&uncertain_rig(unbounded)).look_up, LookUpKind::Strong, "our own sends have our own bound");
+    assert_eq!(situation(&Rig::uncertain(Class::Reversible, strong.clone())).look_up, LookUpKind::Strong);
+    assert_eq!(
+        situation(&Rig::uncertain(Class::Reversible, unbounded)).look_up,
+        LookUpKind::Strong,
+        "our own sends have our own bound"
+    );
     let partial = Contract {
         lookup: strong.lookup.map(|declared| crate::contract::LookUp { complete: false, ..declared }),
         ..strong.clone()
     };
-    assert_eq!(situation(&uncertain_rig(partial)).look_up, LookUpKind::Weak);
-    assert_eq!(situation(&uncertain_rig(keyed())).look_up, LookUpKind::None);
-    let mut silent = uncertain_rig(strong);
+    assert_eq!(situation(&Rig::uncertain(Class::Reversible, partial)).look_up, LookUpKind::Weak);
+    assert_eq!(situation(&Rig::uncertain(Class::Reversible, keyed())).look_up, LookUpKind::None);
+    let mut silent = Rig::uncertain(Class::Reversible, strong);
     silent.evidence("op", Claim::Unavailable);
     silent.wait(24 * 3600);
     assert_eq!(situation(&silent).look_up, LookUpKind::Strong, "for as long as the watch lasts");
@@ -115,7 +113,7 @@ fn a_look_up_is_strong_for_our_own_sends_only() {
 
 #[test]
 fn absence_counts_when_it_was_asked_after_settle() {
-    let mut rig = uncertain_rig(Contract { lookup: strong_look_up(), stores: None, ..keyed() });
+    let mut rig = Rig::uncertain(Class::Reversible, Contract { lookup: strong_look_up(), stores: None, ..keyed() });
     let sent = rig.outcome("op").attempts[0].dispatched_at;
     let settled = sent.plus(rig.outcome("op").contract.settle());
     rig.wait(3600);
@@ -149,7 +147,7 @@ fn attempts_or_time_used_up() {
         rig.send_and_end("op", timed_out());
     }
     assert!(situation(&rig).budget_spent);
-    let mut late = uncertain_rig(keyed());
+    let mut late = Rig::uncertain(Class::Reversible, keyed());
     let deadline = late.outcome("op").deadline.unwrap();
     late.wait(deadline.since(late.now).as_secs() - 1);
     assert!(!situation(&late).budget_spent);
@@ -159,7 +157,8 @@ fn attempts_or_time_used_up() {
 
 #[test]
 fn a_repeat_of_what_was_accepted_returns_the_same_handle_if_that_is_declared() {
-    let of = |async_accept| situation(&uncertain_rig(Contract { async_accept, ..keyed() })).same_handle;
+    let of =
+        |async_accept| situation(&Rig::uncertain(Class::Reversible, Contract { async_accept, ..keyed() })).same_handle;
     let accepts = |same_handle| Some(AsyncAccept { poll: None, same_handle, deadline_s: None });
     assert_eq!([of(None), of(accepts(false)), of(accepts(true))], [false, false, true]);
 }
@@ -167,7 +166,7 @@ fn a_repeat_of_what_was_accepted_returns_the_same_handle_if_that_is_declared() {
 #[test]
 fn what_look_ups_found_is_told_with_what_it_means() {
     let known = |rig: &Rig| rig.ruling_for("op", None).known.join(" ");
-    let mut rig = uncertain_rig(Contract { lookup: strong_look_up(), stores: None, ..keyed() });
+    let mut rig = Rig::uncertain(Class::Reversible, Contract { lookup: strong_look_up(), stores: None, ..keyed() });
     assert!(!known(&rig).contains("Looked up"), "{}", known(&rig));
     rig.evidence("op", Claim::Absent);
     assert!(

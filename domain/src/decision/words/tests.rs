@@ -7,15 +7,9 @@ use crate::operation::{Doubt, Failure, Mode, SuccessBasis};
 use crate::rig::{Rig, keyed, made, receipt, refused, strong_look_up, timed_out, undo_by};
 use crate::tool::Class;
 
-fn uncertain_rig(contract: Contract) -> Rig {
-    let mut rig = Rig::approved(Class::Reversible, contract);
-    rig.send_and_end("op", timed_out());
-    rig
-}
-
 /// What is said of an action in a situation whose key, if it matters, does not protect because it is too old.
 fn says(situation: &Situation, action: Action) -> String {
-    let mut outcome = uncertain_rig(Contract::default()).outcome("op");
+    let mut outcome = Rig::uncertain(Class::Reversible, Contract::default()).outcome("op");
     outcome.key_protects_not = Some("the key is too old".into());
     let ruling = evaluate(situation);
     reason(ruling.on(action).unwrap(), situation, &outcome, "Because of the row.")
@@ -133,7 +127,7 @@ fn each_verdict_has_its_reason() {
 #[test]
 fn the_sends_are_told_with_their_age_and_what_is_open() {
     let known = |rig: &Rig| rig.ruling_for("op", None).known.join(" ");
-    let mut rig = uncertain_rig(keyed());
+    let mut rig = Rig::uncertain(Class::Reversible, keyed());
     rig.wait(58);
     assert!(known(&rig).starts_with("Sent once, 1 min ago: "), "{}", known(&rig));
     rig.send_and_end("op", refused(429));
@@ -141,7 +135,7 @@ fn the_sends_are_told_with_their_age_and_what_is_open() {
     let text = known(&rig);
     assert!(text.starts_with("Sent 2 times, first 2 min ago. Attempt 2, 1 min ago: "), "{text}");
     assert!(text.contains("1 of them may still have happened."), "{text}");
-    let mut both = uncertain_rig(keyed());
+    let mut both = Rig::uncertain(Class::Reversible, keyed());
     both.send_and_end("op", timed_out());
     assert!(known(&both).contains("All of them may still have happened."), "{}", known(&both));
     let mut none = Rig::approved(Class::Reversible, keyed());
@@ -160,7 +154,7 @@ fn effects_and_statements_are_told() {
     rig.wait(1);
     rig.receipt("op", "in_2");
     assert!(known(&rig).contains("The destination shows 2 effects: in_1, in_2. One was intended."), "{}", known(&rig));
-    let mut said = uncertain_rig(Contract { lookup: strong_look_up(), ..keyed() });
+    let mut said = Rig::uncertain(Class::Reversible, Contract { lookup: strong_look_up(), ..keyed() });
     let mark = ActionInput::MarkSucceeded { receipt: Some(receipt("in_1")), reference: None };
     said.press("ana", "op", mark).unwrap();
     said.wait(120);
@@ -177,7 +171,7 @@ fn effects_and_statements_are_told() {
 
 #[test]
 fn grounds_name_what_is_surplus() {
-    let mut rig = uncertain_rig(keyed());
+    let mut rig = Rig::uncertain(Class::Reversible, keyed());
     rig.receipt("op", "in_1");
     rig.wait(1);
     rig.receipt("op", "in_2");

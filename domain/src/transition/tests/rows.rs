@@ -11,9 +11,9 @@ use crate::guard::Guard;
 use crate::operation::{Fact, Mode, Proposal, Record, Stop};
 use crate::permission::{Actor, Role};
 use crate::proof::{proofs, prove, prove_that};
-use crate::refusal::Refusal;
 use crate::rig::{
-    Rig, cancel, ended, keyed, made, operation, ours, person, receipt, refused, strong_look_up, timed_out, undo_by,
+    Rig, cancel, ended, failed_guards, keyed, made, operation, ours, person, receipt, refused, strong_look_up,
+    timed_out, undo_by,
 };
 use crate::tool::Class;
 use crate::transition::{Command, Decision};
@@ -53,17 +53,6 @@ fn agent() -> Actor {
 
 fn says(decision: &Decision, rule: &str) -> bool {
     decision.rules.iter().any(|known| known == rule)
-}
-
-fn failed_guards(refusal: Refusal) -> Vec<Guard> {
-    match refusal {
-        Refusal::GuardsFailed { failed, .. } => failed.into_iter().map(|result| result.guard).collect(),
-        other => panic!("not refused by a guard: {other}"),
-    }
-}
-
-fn newest(rig: &Rig) -> String {
-    rig.records.keys().next_back().map(ToString::to_string).unwrap()
 }
 
 fn change() -> ActionInput {
@@ -134,7 +123,7 @@ proofs! {
     fn t05_changed_arguments_after_a_dispatch_are_a_new_operation() {
         let mut rig = ended_with(refused(429));
         let decision = rig.press("ana", "op", change()).unwrap();
-        let new = newest(&rig);
+        let new = rig.newest();
         prove!("T5", (rig.state("op").as_str(), rig.state(&new).as_str()), ("superseded", "proposed"));
         prove!("T5", rig.record(&new).head.supersedes.clone(), Some(operation("op")));
         prove_that!("T5", says(&decision, "T5") && decision.arguments.is_some());
@@ -408,7 +397,7 @@ proofs! {
         rig.receipt("op", "in_2");
         prove_that!("T30", rig.agree("op", ActionInput::Compensate { receipt: Some(receipt("in_1")) }).is_err(), "only a surplus effect");
         rig.agree("op", ActionInput::Compensate { receipt: Some(receipt("in_2")) }).unwrap();
-        let child = newest(&rig);
+        let child = rig.newest();
         prove!("T30", rig.record(&child).head.key.as_str(), "comp:op:in_2");
         prove!("T30", rig.state(&child), "proposed", "it has its own approval");
         let pick = ActionInput::PickVerdict { pick: Pick::Succeeded, receipt: Some(receipt("in_1")) };
@@ -430,7 +419,7 @@ proofs! {
     fn t28_a_rerun_is_a_new_operation_and_a_program_may_only_after_proof() {
         let mut rig = ended_with(refused(422));
         let decision = rig.press_as(agent(), "op", ActionInput::RerunNew {}).unwrap();
-        let new = newest(&rig);
+        let new = rig.newest();
         prove_that!("T28", says(&decision, "T28"));
         prove!("T28", rig.record(&new).head.retries_of.clone(), Some(operation("op")));
         prove_that!("I8", rig.key_of(&new) != rig.key_of("op"));
@@ -459,7 +448,7 @@ proofs! {
         let mut rig = Rig::approved(Class::Reversible, undoable());
         rig.send_and_end("op", made("in_1"));
         rig.press("ana", "op", ActionInput::Compensate { receipt: None }).unwrap();
-        let child = newest(&rig);
+        let child = rig.newest();
         prove!("T30", rig.record(&child).head.compensates.clone(), Some(operation("op")));
         prove!("T30", (rig.row("op").as_str(), rig.verdict("op", Action::Compensate)), ("28", Verdict::Forbidden));
         let mut rig = Rig::approved(Class::Reversible, undoable());
@@ -478,7 +467,7 @@ proofs! {
         let mut rig = Rig::approved(Class::Reversible, Contract { compensation: undo_by("invoice.void"), ..keyed() });
         rig.send_and_end("op", made("in_1"));
         rig.press("ana", "op", ActionInput::Compensate { receipt: None }).unwrap();
-        let child = newest(&rig);
+        let child = rig.newest();
         rig.press("ben", &child, ActionInput::Approve {}).unwrap();
         rig.send_and_end(&child, refused(422));
         prove!("T32", (rig.row("op").as_str(), rig.verdict("op", Action::Waive)), ("28a", Verdict::Dual));

@@ -17,12 +17,6 @@ use crate::transition::Command;
 const SAME_KEY: ActionInput = ActionInput::RerunSameKey {};
 const NEW: ActionInput = ActionInput::RerunNew {};
 
-fn uncertain(class: Class, contract: Contract) -> Rig {
-    let mut rig = Rig::approved(class, contract);
-    rig.send_and_end("op", timed_out());
-    rig
-}
-
 fn change() -> ActionInput {
     ActionInput::ChangeArguments { arguments: r#"{"amount":101}"#.into() }
 }
@@ -41,7 +35,7 @@ proofs! {
 
     fn trace_a02_refused_probe_closes_only_itself() {
         for status in [429, 401] {
-            let mut rig = uncertain(Class::Reversible, keyed());
+            let mut rig = Rig::uncertain(Class::Reversible, keyed());
             rig.send_and_end("op", refused(status));
             prove!("A02", rig.state("op"), "uncertain(timeout)", "{status}");
             prove!("I32", rig.outcome("op").open.len(), 1);
@@ -51,7 +45,7 @@ proofs! {
 
     fn trace_a03_unstored_decline() {
         let contract = Contract { stores: Some(Stores::SuccessesOnly), ..keyed() };
-        let mut rig = uncertain(Class::Read, contract);
+        let mut rig = Rig::uncertain(Class::Read, contract);
         rig.send_and_end("op", refused(402));
         prove!("A03", rig.state("op"), "uncertain(timeout)");
         rig.receipt("op", "in_1");
@@ -59,7 +53,7 @@ proofs! {
     }
 
     fn trace_a04_safety_rows_first() {
-        let mut rig = uncertain(Class::Reversible, keyed());
+        let mut rig = Rig::uncertain(Class::Reversible, keyed());
         prove!("A04", rig.row("op"), "14");
         rig.scope = Some(Scope { region: Some("eu".into()), ..Scope::default() });
         rig.refold();
@@ -95,7 +89,7 @@ proofs! {
     }
 
     fn trace_a07_claim_from_uncertain_dies() {
-        let mut rig = uncertain(Class::Reversible, keyed());
+        let mut rig = Rig::uncertain(Class::Reversible, keyed());
         rig.wait(5);
         rig.claim("op", "w").unwrap();
         prove!("A07", rig.state("op"), "claimed");
@@ -107,7 +101,7 @@ proofs! {
     }
 
     fn trace_a08_one_cent_change() {
-        let mut rig = uncertain(Class::Irreversible, Contract::default());
+        let mut rig = Rig::uncertain(Class::Irreversible, Contract::default());
         prove!("A08", rig.row("op"), "21");
         prove!("A08", rig.verdict("op", Action::ChangeArguments), Verdict::Forbidden);
         prove_that!("A08", rig.press("ana", "op", change()).is_err());
@@ -121,7 +115,7 @@ proofs! {
 
     fn trace_a09_absence_read_late() {
         let contract = Contract { lookup: strong_look_up(), stores: None, ..keyed() };
-        let mut rig = uncertain(Class::Reversible, contract);
+        let mut rig = Rig::uncertain(Class::Reversible, contract);
         let sent_at = rig.now;
         rig.wait(3600);
         rig.evidence_sent("op", Claim::Absent, Some(sent_at));
@@ -145,7 +139,7 @@ proofs! {
     }
 
     fn trace_a11_pick_is_not_proof() {
-        let mut rig = uncertain(Class::Reversible, Contract { compensation: undo_by("invoice.void"), ..keyed() });
+        let mut rig = Rig::uncertain(Class::Reversible, Contract { compensation: undo_by("invoice.void"), ..keyed() });
         rig.receipt("op", "in_1");
         rig.receipt("op", "in_2");
         rig.agree("op", ActionInput::Waive { receipt: Some(receipt("in_2")) }).unwrap();
@@ -157,7 +151,7 @@ proofs! {
 
     fn trace_a12_noop_cancel_then_create_lands() {
         let contract = Contract { cancel_by_key: cancel(true, false), stores: None, ..keyed() };
-        let mut rig = uncertain(Class::Reversible, contract);
+        let mut rig = Rig::uncertain(Class::Reversible, contract);
         prove!("A12", rig.verdict("op", Action::Compensate), Verdict::Confirm);
         rig.evidence("op", Claim::CancelledByKey { found: false });
         prove!("A12", rig.state("op"), "uncertain(timeout)", "before settle a cancel of nothing proves nothing");
@@ -190,7 +184,7 @@ proofs! {
     }
 
     fn trace_a15_contract_shortened() {
-        let mut rig = uncertain(Class::Reversible, keyed());
+        let mut rig = Rig::uncertain(Class::Reversible, keyed());
         rig.wait(5);
         let epoch = rig.claim("op", "w").unwrap();
         let issued = rig.permit("op", epoch).unwrap();
@@ -242,7 +236,7 @@ proofs! {
     }
 
     fn trace_b30_contradiction_settles() {
-        let mut rig = uncertain(Class::Reversible, keyed());
+        let mut rig = Rig::uncertain(Class::Reversible, keyed());
         rig.receipt("op", "in_1");
         rig.receipt("op", "in_2");
         prove!("B30", rig.state("op"), "contradicted(duplicate)");
@@ -259,7 +253,7 @@ proofs! {
 
     fn trace_b33_double_hidden_by_new_key() {
         let contract = Contract { lookup: None, stores: None, ..keyed() };
-        let mut rig = uncertain(Class::Reversible, contract);
+        let mut rig = Rig::uncertain(Class::Reversible, contract);
         rig.wait(25 * 3600);
         rig.press("ben", "op", ActionInput::Renew {}).unwrap();
         prove!("B33", rig.row("op"), "20a");
@@ -325,7 +319,7 @@ proofs! {
     }
 
     fn a_probe_that_the_key_refuses_is_told_why() {
-        let mut rig = uncertain(Class::Irreversible, keyed());
+        let mut rig = Rig::uncertain(Class::Irreversible, keyed());
         prove!("T17", rig.verdict("op", Action::RerunSameKey), Verdict::Confirm);
         prove_that!("T17", rig.claim("op", "w").unwrap_err().to_string().contains("a person ordered the repeat"));
         rig.press("ana", "op", SAME_KEY).unwrap();

@@ -14,7 +14,8 @@ use crate::permission::{Actor, Role};
 use crate::proof::{proofs, prove, prove_that};
 use crate::refusal::Refusal;
 use crate::rig::{
-    Rig, cancel, ended, keyed, made, operation, ours, person, receipt, refused, strong_look_up, timed_out, undo_by,
+    Rig, cancel, ended, failed_guards, keyed, made, operation, ours, person, receipt, refused, strong_look_up,
+    timed_out, undo_by,
 };
 use crate::tool::Class;
 use crate::transition::Command;
@@ -22,22 +23,9 @@ use crate::transition::Command;
 const SAME_KEY: ActionInput = ActionInput::RerunSameKey {};
 const NEW: ActionInput = ActionInput::RerunNew {};
 
-fn uncertain(class: Class, contract: Contract) -> Rig {
-    let mut rig = Rig::approved(class, contract);
-    rig.send_and_end("op", timed_out());
-    rig
-}
-
 fn mark_succeeded(text: Option<&str>) -> ActionInput {
     let reference = text.is_none().then(|| "a mail from their support".to_owned());
     ActionInput::MarkSucceeded { receipt: text.map(receipt), reference }
-}
-
-fn failed_guards(refusal: Refusal) -> Vec<Guard> {
-    match refusal {
-        Refusal::GuardsFailed { failed, .. } => failed.into_iter().map(|result| result.guard).collect(),
-        other => panic!("not refused by a guard: {other}"),
-    }
 }
 
 /// One input for every action that has a form.
@@ -67,10 +55,6 @@ fn every_input() -> Vec<ActionInput> {
     ]
 }
 
-fn newest(rig: &Rig) -> String {
-    rig.records.keys().next_back().map(ToString::to_string).unwrap()
-}
-
 fn json(text: &str) -> Hash {
     Json::parse(text.as_bytes()).unwrap().hash()
 }
@@ -96,7 +80,7 @@ fn send(desk: &mut Desk, n: u32, key: &str, end: &str) {
 
 proofs! {
     fn case_7_a_fresh_key_and_an_approval_that_ran_out_overnight() {
-        let mut rig = uncertain(Class::Reversible, Contract { lookup: strong_look_up(), ..keyed() });
+        let mut rig = Rig::uncertain(Class::Reversible, Contract { lookup: strong_look_up(), ..keyed() });
         rig.wait(9 * 3600);
         prove!("7.7", rig.row("op"), "7");
         prove!("7.7", (rig.verdict("op", Action::LookUp), rig.verdict("op", Action::RerunSameKey)), (Verdict::Safe, Verdict::Forbidden));
@@ -109,7 +93,7 @@ proofs! {
     }
 
     fn case_8_a_webhook_proves_a_statement_of_failure_wrong() {
-        let mut rig = uncertain(Class::Reversible, keyed());
+        let mut rig = Rig::uncertain(Class::Reversible, keyed());
         rig.agree("op", ActionInput::MarkFailed {}).unwrap();
         rig.wait(3 * 3600);
         rig.receipt("op", "in_1");
@@ -125,12 +109,12 @@ proofs! {
     }
 
     fn case_9_a_rerun_succeeded_and_so_did_the_first_send() {
-        let mut rig = uncertain(Class::Reversible, Contract { compensation: undo_by("invoice.void"), ..keyed() });
+        let mut rig = Rig::uncertain(Class::Reversible, Contract { compensation: undo_by("invoice.void"), ..keyed() });
         rig.agree("op", ActionInput::MarkFailed {}).unwrap();
         rig.wait(24 * 3600);
         rig.press("ben", "op", ActionInput::Renew {}).ok();
         rig.agree("op", NEW).unwrap();
-        let new = newest(&rig);
+        let new = rig.newest();
         rig.press("ben", &new, ActionInput::Approve {}).unwrap();
         rig.send_and_end(&new, made("in_2"));
         rig.wait(60);
@@ -147,7 +131,7 @@ proofs! {
     }
 
     fn case_10_marked_succeeded_and_then_proved_absent() {
-        let mut rig = uncertain(Class::Reversible, Contract { lookup: strong_look_up(), ..keyed() });
+        let mut rig = Rig::uncertain(Class::Reversible, Contract { lookup: strong_look_up(), ..keyed() });
         rig.agree("op", mark_succeeded(None)).unwrap();
         prove!("7.10", rig.state("op"), "succeeded.attested");
         rig.wait(600);
@@ -161,7 +145,7 @@ proofs! {
     }
 
     fn case_11_of_two_who_press_at_once_one_is_told_that_it_changed() {
-        let mut rig = uncertain(Class::Irreversible, keyed());
+        let mut rig = Rig::uncertain(Class::Irreversible, keyed());
         let seen = rig.record("op").version;
         rig.press("ana", "op", SAME_KEY).unwrap();
         let mut act = rig.form(person("ben"), "op", SAME_KEY);
@@ -202,7 +186,7 @@ proofs! {
     }
 
     fn case_16_a_key_that_ends_between_claim_and_dispatch() {
-        let mut rig = uncertain(Class::Reversible, keyed());
+        let mut rig = Rig::uncertain(Class::Reversible, keyed());
         rig.wait(23 * 3600);
         rig.press("ben", "op", ActionInput::Renew {}).unwrap();
         let until = rig.outcome("op").key_protects_until.unwrap();
@@ -223,7 +207,7 @@ proofs! {
 
     fn case_18_a_signed_delivery_about_another_amount_is_no_effect() {
         for fault in [ReceiptFault::OtherAmount, ReceiptFault::TestMode] {
-            let mut rig = uncertain(Class::Reversible, keyed());
+            let mut rig = Rig::uncertain(Class::Reversible, keyed());
             rig.evidence("op", Claim::NotOurs { receipt: receipt("in_9"), fault });
             prove!("7.18", (rig.state("op").as_str(), rig.outcome("op").effects.len()), ("uncertain(timeout)", 0));
             let found = rig.outcome("op").findings.into_iter().find(|finding| finding.code == "object_not_ours").unwrap();
@@ -238,7 +222,7 @@ proofs! {
     }
 
     fn case_19_a_delivery_that_was_forgotten_and_comes_again_says_nothing_new() {
-        let mut rig = uncertain(Class::Reversible, keyed());
+        let mut rig = Rig::uncertain(Class::Reversible, keyed());
         rig.receipt("op", "in_1");
         let outcome = rig.outcome("op");
         rig.wait(4 * 24 * 3600);
@@ -279,7 +263,7 @@ proofs! {
         let mut desk = observed("pay");
         desk.tell(r#"{"ts":"2026-10-05T09:01:00Z","ev":"operation.proposed","op":"b","key":"order-1","tool":"pay_v2","dest":"psp","args":{"order":1}}"#);
         prove!("7.23", desk.operations(), 1, "under the same key it is the existing operation");
-        let mut rig = uncertain(Class::Reversible, keyed());
+        let mut rig = Rig::uncertain(Class::Reversible, keyed());
         rig.propose("other", "invoice:1b:issue");
         rig.tell("other", Fact::SameIntentAsked { other: operation("op"), at: rig.now });
         prove!("7.23", rig.verdict("other", Action::Approve), Verdict::Forbidden, "under another key a person answers first");
@@ -352,7 +336,7 @@ proofs! {
 
     fn case_29_a_refund_that_finds_no_charge_is_no_proof() {
         let contract = Contract { cancel_by_key: cancel(true, false), lookup: strong_look_up(), stores: None, ..keyed() };
-        let mut rig = uncertain(Class::Reversible, contract);
+        let mut rig = Rig::uncertain(Class::Reversible, contract);
         rig.evidence("op", Claim::CancelledByKey { found: false });
         prove!("7.29", rig.state("op"), "uncertain(timeout)");
         rig.wait(200);
@@ -399,7 +383,7 @@ proofs! {
         let of = |declared: bool| {
             let identity = EffectIdentity { object: "payment_intent".into(), aliases: vec!["charge".into()] };
             let contract = Contract { effect_identity: declared.then_some(identity), ..keyed() };
-            let mut rig = uncertain(Class::Reversible, contract);
+            let mut rig = Rig::uncertain(Class::Reversible, contract);
             rig.receipt("op", "pi_1");
             rig.wait(1);
             let charge = Evidence {
@@ -433,7 +417,7 @@ proofs! {
         rig.wait(25 * 3600);
         rig.press("ben", "op", ActionInput::Renew {}).unwrap();
         rig.agree("op", NEW).unwrap();
-        let new = newest(&rig);
+        let new = rig.newest();
         rig.press("ben", &new, ActionInput::Approve {}).unwrap();
         rig.send_and_end(&new, made("in_2"));
         rig.end("op", frozen, made("in_1"));
@@ -447,14 +431,14 @@ proofs! {
 
     fn case_37_a_lone_administrator_needs_the_recorded_override() {
         let alone = || Actor { role: Role::Administrator, ..person("ana") };
-        let mut rig = uncertain(Class::Irreversible, keyed());
+        let mut rig = Rig::uncertain(Class::Irreversible, keyed());
         rig.press_as(alone(), "op", mark_succeeded(Some("in_1"))).unwrap();
         prove!("7.37", rig.state("op"), "uncertain(timeout)", "one person is not two");
-        let mut rig = uncertain(Class::Irreversible, keyed());
+        let mut rig = Rig::uncertain(Class::Irreversible, keyed());
         rig.lone_override = true;
         rig.press_as(alone(), "op", mark_succeeded(Some("in_1"))).unwrap();
         prove!("7.37", rig.state("op"), "succeeded.attested");
-        let mut rig = uncertain(Class::Irreversible, keyed());
+        let mut rig = Rig::uncertain(Class::Irreversible, keyed());
         rig.lone_override = true;
         rig.press("ana", "op", mark_succeeded(Some("in_1"))).unwrap();
         prove!("7.37", rig.state("op"), "uncertain(timeout)", "and only an administrator has it");
