@@ -83,34 +83,6 @@ impl Action {
         Self::ALL.iter().copied().find(|action| action.name() == name)
     }
 
-    /// Whether this edition carries the action out. The others are judged and shown, with the reason
-    /// that nothing here performs them yet.
-    pub const fn is_carried_out(self) -> bool {
-        match self {
-            Self::MarkSucceeded
-            | Self::MarkFailed
-            | Self::Adopt
-            | Self::PickVerdict
-            | Self::Waive
-            | Self::Assign
-            | Self::Comment
-            | Self::Escalate => true,
-            Self::LookUp
-            | Self::RerunSameKey
-            | Self::RerunNew
-            | Self::ChangeArguments
-            | Self::Approve
-            | Self::Deny
-            | Self::Renew
-            | Self::Revoke
-            | Self::Cancel
-            | Self::GrantAttempts
-            | Self::AttachEvidence
-            | Self::Compensate
-            | Self::DismissFinding => false,
-        }
-    }
-
     /// Whether a reason must be written. Looking up and assigning explain themselves.
     pub const fn needs_reason(self) -> bool {
         !matches!(self, Self::LookUp | Self::Assign)
@@ -223,11 +195,6 @@ pub enum ActionInput {
         /// Its kind.
         code: String,
     },
-    /// An action that this edition only judges. Pressing it is refused, and the refusal is recorded.
-    Judged {
-        /// Which one.
-        named: Action,
-    },
 }
 
 impl ActionInput {
@@ -255,7 +222,6 @@ impl ActionInput {
             Self::Compensate { .. } => Action::Compensate,
             Self::Waive { .. } => Action::Waive,
             Self::DismissFinding { .. } => Action::DismissFinding,
-            Self::Judged { named } => *named,
         }
     }
 }

@@ -143,6 +143,79 @@ impl Json {
         out
     }
 
+    /// The text on one line without blanks, numbers as written: what is sent.
+    pub fn compact(&self) -> String {
+        let mut out = String::new();
+        self.write_compact(&mut out);
+        out
+    }
+
+    fn write_compact(&self, out: &mut String) {
+        match self {
+            Self::Null => out.push_str("null"),
+            Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Self::Number(literal) => out.push_str(literal),
+            Self::String(text) => write_string(text, out),
+            Self::Array(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    out.push_str(if index > 0 { "," } else { "" });
+                    item.write_compact(out);
+                }
+                out.push(']');
+            }
+            Self::Object(members) => {
+                out.push('{');
+                for (index, (name, value)) in members.iter().enumerate() {
+                    out.push_str(if index > 0 { "," } else { "" });
+                    write_string(name, out);
+                    out.push(':');
+                    value.write_compact(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+
+    /// Puts a value where a JSON pointer points, making the objects on the way. False, and nothing changed, where
+    /// something other than an object stands in the way.
+    #[must_use]
+    pub fn set(&mut self, pointer: &str, value: Self) -> bool {
+        let Some(path) = pointer.strip_prefix('/') else { return false };
+        let names: Vec<String> = path.split('/').map(|token| token.replace("~1", "/").replace("~0", "~")).collect();
+        if !self.has_room_for(&names) {
+            return false;
+        }
+        let mut place = self;
+        for name in names {
+            if !matches!(place, Self::Object(_)) {
+                *place = Self::Object(Vec::new());
+            }
+            let Self::Object(members) = place else { return false };
+            let at = members.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+                members.push((name, Self::Null));
+                members.len() - 1
+            });
+            place = &mut members[at].1;
+        }
+        *place = value;
+        true
+    }
+
+    fn has_room_for(&self, names: &[String]) -> bool {
+        let mut place = Some(self);
+        for (depth, name) in names.iter().enumerate() {
+            match place {
+                None => return true,
+                Some(Self::Object(_)) => place = place.and_then(|object| object.get(name)),
+                // What was null was nothing.
+                Some(Self::Null) if depth > 0 => return true,
+                Some(_) => return false,
+            }
+        }
+        true
+    }
+
     fn write_pretty(&self, depth: usize, out: &mut String) {
         match self {
             Self::Null => out.push_str("null"),

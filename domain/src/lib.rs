@@ -65,6 +65,7 @@ pub mod intake;
 pub mod json;
 pub mod layers;
 pub mod lease;
+pub mod look_up;
 #[cfg(test)]
 mod model;
 pub mod name;
@@ -76,6 +77,7 @@ pub mod policy;
 pub(crate) mod proof;
 pub mod query;
 pub mod refusal;
+pub mod request;
 #[cfg(test)]
 pub(crate) mod rig;
 pub mod stream;

@@ -171,6 +171,24 @@ impl OperationKey {
 }
 
 impl SourceName {
+    /// What our own names begin with; nobody else's may.
+    pub const OWN: &'static str = "tallystick/";
+
+    /// Our own executor: it counts the bytes it sends (I13).
+    pub fn own_executor() -> Self {
+        Self("tallystick/executor".into())
+    }
+
+    /// Our own authenticated reads at destinations.
+    pub fn own_reader() -> Self {
+        Self("tallystick/look-up".into())
+    }
+
+    /// Whether it is one of our own.
+    pub fn is_own(&self) -> bool {
+        self.0.starts_with(Self::OWN)
+    }
+
     /// What people do here, as a source.
     pub fn console() -> Self {
         Self("console".into())

@@ -46,6 +46,7 @@ impl Role {
         match permission {
             Permission::Read => true,
             Permission::Propose | Permission::Report => !matches!(self, Self::Viewer),
+            Permission::Execute => matches!(self, Self::Automation | Self::Administrator),
             Permission::Act(action) => self.allows_action(action),
             Permission::DeclareTools | Permission::DeclareSources | Permission::Administer => {
                 matches!(self, Self::Administrator)
@@ -92,6 +93,8 @@ pub enum Permission {
     Propose,
     /// Report what already happened elsewhere.
     Report,
+    /// Take work, send it, and say what came of it.
+    Execute,
     /// Make an operator action.
     Act(Action),
     /// Declare a tool and its contract.
@@ -109,6 +112,7 @@ impl Permission {
             Self::Read => "read operations".into(),
             Self::Propose => "propose operations".into(),
             Self::Report => "report events".into(),
+            Self::Execute => "take work and send it".into(),
             Self::Act(action) => format!("use the action {}", action.name()),
             Self::DeclareTools => "declare tools".into(),
             Self::DeclareSources => "say how far a source is trusted".into(),

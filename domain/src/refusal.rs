@@ -45,12 +45,6 @@ pub enum Refusal {
         /// Why, in words.
         reason: String,
     },
-    /// Nothing here carries the action out yet.
-    #[error("{} is not carried out by this edition. Nothing was done.", action.label())]
-    NotCarriedOut {
-        /// What was asked.
-        action: Action,
-    },
     /// A reason is needed.
     #[error("A reason is missing. Nothing was done. Write why; it goes into the audit log.")]
     ReasonMissing {},
@@ -126,7 +120,6 @@ impl Refusal {
             Self::StaleVersion { .. } => "stale-version",
             Self::ActionKeyReused {} => "idempotency-key-mismatch",
             Self::Forbidden { .. } => "transition-not-allowed",
-            Self::NotCarriedOut { .. } => "not-carried-out",
             Self::ReasonMissing {} => "reason-missing",
             Self::ConfirmationMissing { .. } => "unsafe-action-needs-confirmation",
             Self::SamePersonTwice {} => "separation-of-duties",
@@ -154,7 +147,6 @@ impl Refusal {
             | Self::OperationKeyConflict { .. }
             | Self::ReasonMissing {}
             | Self::BadField { .. } => 422,
-            Self::NotCarriedOut { .. } => 501,
         }
     }
 }

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::contract::{Contract, Verification};
+use crate::look_up::LookUpTemplate;
 use crate::name::{DestinationName, ToolName};
+use crate::request::RequestTemplate;
 
 /// Side-effect classes (semantics §6). Everything undeclared is `Irreversible`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -93,6 +95,12 @@ pub struct Tool {
     /// Whether a guarded operation of this tool could be sent by us. Adopting needs it.
     #[serde(default)]
     pub executable: bool,
+    /// The request that we send for it. Without one only an executor outside can send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestTemplate>,
+    /// How we look the truth up. Without it only others can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look_up: Option<LookUpTemplate>,
     /// Whether policy approves by itself what this tool proposes; counts for classes R and N alone (T2).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub auto_approve: bool,
@@ -115,6 +123,8 @@ impl Tool {
             stake: Stake::default(),
             dual_threshold_minor: None,
             executable: false,
+            request: None,
+            look_up: None,
             auto_approve: false,
             declared: false,
             version: 0,

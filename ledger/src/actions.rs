@@ -18,6 +18,7 @@ use crate::people::unknown;
 use crate::port::Ids;
 use crate::store::Tx;
 use crate::store::action::StoredAction;
+use crate::store::line::{KeptArguments, Standing};
 use crate::store::list::page_size;
 use crate::store::value::to_json;
 use crate::{Ledger, LedgerError};
@@ -277,9 +278,11 @@ async fn first_press(
         Ok(()) => desk.decide(id, &command, &format!("act {}", act.input.action())).await?,
         Err(refusal) => Err(refusal),
     };
+    let kept = arguments_to_keep(&mut desk, id, &decided).await?;
     let refold = fill(&mut record, decided, &desk, id)?;
     desk.refold(refold).await?;
     let tx = desk.save().await?;
+    tx.arguments_insert(kept, now).await?;
     let stored = StoredAction {
         action_id: ids.new_id(now),
         record: record.clone(),
@@ -313,9 +316,11 @@ async fn second_press(
         Err(refusal) => Err(refusal),
     };
     let is_settled = decided.is_ok();
+    let kept = arguments_to_keep(&mut desk, &id, &decided).await?;
     let refold = fill(&mut record, decided, &desk, &id)?;
     desk.refold(refold).await?;
     let tx = desk.save().await?;
+    tx.arguments_insert(kept, now).await?;
     let stored = StoredAction {
         action_id: ids.new_id(now),
         record: record.clone(),
@@ -395,6 +400,31 @@ fn blank(press: &Press, act: Act, desk: &Desk<'_>, id: &OperationId) -> Result<A
         made_version: None,
         created: None,
     })
+}
+
+/// The arguments that an act brings, or that an operation it makes takes over.
+async fn arguments_to_keep(
+    desk: &mut Desk<'_>,
+    id: &OperationId,
+    decided: &Result<Decision, Refusal>,
+) -> Result<Vec<KeptArguments>, LedgerError> {
+    let Ok(decision) = decided else { return Ok(Vec::new()) };
+    let created = decision.creates.as_ref().map(|created| created.head.id.clone());
+    let (of, bytes) = match (&decision.arguments, &created) {
+        (Some(new), _) => (new.operation.clone(), new.bytes.clone()),
+        (None, Some(created)) => match desk.arguments_in_force(id, i64::MAX).await? {
+            Some(bytes) => (created.clone(), bytes),
+            None => return Ok(Vec::new()),
+        },
+        (None, None) => return Ok(Vec::new()),
+    };
+    let Some(hashes) = desk.sheet(&of)?.record.arguments().cloned() else { return Ok(Vec::new()) };
+    let (version, standing) = if created.as_ref() == Some(&of) {
+        (1, Standing::Recorded)
+    } else {
+        (desk.tx.arguments_next_version(of.as_str()).await?, Standing::Changed)
+    };
+    Ok(vec![KeptArguments { op_id: of, version, standing, bytes, hashes }])
 }
 
 /// Writes into the row what came of the press; which operations must be folded again.

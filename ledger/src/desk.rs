@@ -4,13 +4,15 @@
 //! `decide`, apply, save. Facts that have been added but not decided yet are seen by the decisions about relatives,
 //! so the order inside a batch does not matter.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use tallystick_domain::action::Action;
 use tallystick_domain::contract::Contract;
 use tallystick_domain::evidence::Trust;
-use tallystick_domain::fingerprint::Hash;
-use tallystick_domain::name::{IntentId, OperationId, SourceName, ToolName};
-use tallystick_domain::operation::{Fact, Head, Record};
+use tallystick_domain::fingerprint::{Hash, Json};
+use tallystick_domain::lease::Scope;
+use tallystick_domain::name::{DestinationName, IntentId, OperationId, SourceName, ToolName};
+use tallystick_domain::operation::{Fact, Head, Mode, Record};
 use tallystick_domain::outcome::Surroundings;
 use tallystick_domain::permission::Actor;
 use tallystick_domain::refusal::Refusal;
@@ -18,11 +20,11 @@ use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::Tool;
 use tallystick_domain::transition::{Command, Decision, decide};
 
-use crate::LedgerError;
 use crate::store::Tx;
 use crate::store::entry::{Changes, JournalEntry, NO_HASH, Occasion};
 use crate::store::line::KeyUse;
 use crate::store::operation::{Loaded, OperationWrite};
+use crate::{LedgerError, restoring};
 
 /// One operation on the desk.
 pub(crate) struct Sheet {
@@ -63,12 +65,18 @@ pub(crate) struct Desk<'t> {
     tools: HashMap<Option<ToolName>, Tool>,
     tool_versions: HashMap<ToolName, Vec<(Timestamp, Tool)>>,
     trusts: BTreeMap<SourceName, Trust>,
+    /// Asked for once; counts for guarded operations alone.
+    scopes: HashMap<DestinationName, Option<Scope>>,
+    restore_pending: Option<bool>,
 }
 
 impl<'t> Desk<'t> {
     /// An empty desk. `now` must have been read in this transaction.
     pub(crate) async fn open(tx: &'t mut Tx, now: Timestamp, actor: &'t Actor) -> Result<Self, LedgerError> {
-        let trusts = tx.sources().await?.into_iter().map(|source| (source.name, source.trust)).collect();
+        let mut trusts: BTreeMap<SourceName, Trust> =
+            tx.sources().await?.into_iter().map(|source| (source.name, source.trust)).collect();
+        // Our own executor and our own authenticated reads (4.0). Nobody else can have these names.
+        trusts.extend([SourceName::own_executor(), SourceName::own_reader()].map(|name| (name, Trust::Verified)));
         Ok(Self {
             tx,
             now,
@@ -82,6 +90,8 @@ impl<'t> Desk<'t> {
             tools: HashMap::new(),
             tool_versions: HashMap::new(),
             trusts,
+            scopes: HashMap::new(),
+            restore_pending: None,
         })
     }
 
@@ -263,8 +273,53 @@ impl<'t> Desk<'t> {
         let children = children_of(&self.sheet(id)?.record);
         let children = children.filter_map(|child| self.sheets.get(child)).map(|sheet| sheet.record.clone()).collect();
         let trusts = self.trusts.clone();
-        let rest = Surroundings::of_tool(tool);
-        Ok(Surroundings { trusts, relatives, sharers, children, earlier_contracts, ..rest })
+        let own_executors = BTreeSet::from([SourceName::own_executor()]);
+        let mut around = Surroundings {
+            trusts,
+            own_executors,
+            relatives,
+            sharers,
+            children,
+            earlier_contracts,
+            ..Surroundings::of_tool(tool)
+        };
+        if self.sheet(id)?.record.head.mode == Mode::Guarded {
+            around.scope = match destination {
+                Some(name) => self.scope(name).await?,
+                None => None,
+            };
+            around.restore_pending = self.restore_pending().await?;
+        }
+        Ok(around)
+    }
+
+    /// The scope of a destination as configured now.
+    async fn scope(&mut self, name: DestinationName) -> Result<Option<Scope>, LedgerError> {
+        if let Some(scope) = self.scopes.get(&name) {
+            return Ok(scope.clone());
+        }
+        let scope = self.tx.destination(name.as_str(), false).await?.map(|found| found.scope);
+        self.scopes.insert(name, scope.clone());
+        Ok(scope)
+    }
+
+    async fn restore_pending(&mut self) -> Result<bool, LedgerError> {
+        if let Some(pending) = self.restore_pending {
+            return Ok(pending);
+        }
+        let pending = restoring::pending(self.tx).await?;
+        self.restore_pending = Some(pending);
+        Ok(pending)
+    }
+
+    /// The arguments in force of an operation that lies here, unless they are larger than that.
+    pub(crate) async fn arguments_in_force(
+        &mut self,
+        id: &OperationId,
+        limit: i64,
+    ) -> Result<Option<Vec<u8>>, LedgerError> {
+        let sheet = self.sheets.get(id).ok_or_else(|| missing(id))?;
+        self.tx.arguments_in_force(&sheet.record, limit).await
     }
 
     /// Decides upon the facts that were added.
@@ -284,7 +339,13 @@ impl<'t> Desk<'t> {
         command: &Command,
         name: &str,
     ) -> Result<Result<Decision, Refusal>, LedgerError> {
-        let around = self.around(id).await?;
+        let mut around = self.around(id).await?;
+        if let Command::Act { act, .. } = command
+            && act.input.action() == Action::ChangeArguments
+        {
+            let stored = self.arguments_in_force(id, i64::MAX).await?;
+            around.arguments = stored.and_then(|bytes| Json::parse(&bytes).ok());
+        }
         match decide(&self.sheet(id)?.record, &around, command, self.now) {
             Ok(decision) => self.apply(id, &decision, name).map(|()| Ok(decision)),
             Err(refusal) => Ok(Err(refusal)),

@@ -9,6 +9,7 @@ use tallystick_domain::name::{DestinationKey, OperationKey, SourceName, SourceOp
 use tallystick_domain::permission::{Actor, Permission};
 
 use crate::store::Tx;
+use crate::tools::refuse_own;
 use crate::{Ledger, LedgerError};
 
 mod batch;
@@ -64,6 +65,7 @@ impl Ledger {
         lines: &[&[u8]],
     ) -> Result<IntakeReport, LedgerError> {
         self.permit(by, Permission::Report, source.as_str()).await?;
+        refuse_own(source)?;
         let (mut read, bad) = read_lines(source, first_number, lines);
         read.sort_by(|a, b| (a.line.at, &a.bytes).cmp(&(b.line.at, &b.bytes)));
         let repeated_here = drop_repeated(&mut read);

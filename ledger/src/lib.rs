@@ -9,14 +9,19 @@ pub mod changes;
 #[cfg(feature = "test-clock")]
 pub mod clock;
 mod desk;
+pub mod destinations;
 pub mod error;
+pub mod executing;
+pub mod failpoint;
 pub mod intake;
+pub mod looking;
 #[cfg(feature = "measure")]
 pub mod measure;
 pub mod operations;
 pub mod people;
 pub mod port;
 mod proposals;
+pub mod restoring;
 pub mod sessions;
 pub mod settings;
 mod store;

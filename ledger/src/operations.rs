@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tallystick_domain::decision::{self, Ruling};
-use tallystick_domain::name::{DestinationName, OperationId, OperationKey, SourceOperation, ToolName};
+use tallystick_domain::name::{DestinationKey, DestinationName, OperationId, OperationKey, SourceOperation, ToolName};
 use tallystick_domain::operation::{Head, Projection, Reason, Record, State};
 use tallystick_domain::outcome::{self, Outcome};
 use tallystick_domain::permission::{Actor, Permission};
@@ -137,8 +137,12 @@ pub struct Examined {
     pub outcome: Outcome,
     /// What may be done at `now`, by this reader.
     pub ruling: Ruling,
-    /// The first arguments as received, unless larger than 64 KiB (then only their size is in the record).
+    /// The arguments in force as received, unless larger than 64 KiB (then only their size is in the record).
     pub arguments: Option<Vec<u8>>,
+    /// The request that is kept for them, once one was sent.
+    pub wire: Option<Vec<u8>>,
+    /// The key that goes to the destination.
+    pub destination_key: Option<DestinationKey>,
     /// Names that sources give it, the first one first.
     pub aliases: Vec<(SourceOperation, String)>,
     /// Other operations.
@@ -194,7 +198,13 @@ impl Ledger {
         self.store()
             .read(move |tx| {
                 let id = id.clone();
-                Box::pin(async move { tx.arguments_first(id.as_str(), i64::MAX).await })
+                Box::pin(async move {
+                    let loaded = tx.operations_load(&[id.as_str()]).await?.pop();
+                    match loaded {
+                        Some(loaded) => tx.arguments_in_force(&loaded.record, i64::MAX).await,
+                        None => Ok(None),
+                    }
+                })
             })
             .await
     }
@@ -316,11 +326,14 @@ async fn examine(tx: &mut Tx, by: &Actor, id: &OperationId) -> Result<Option<Exa
     let others = (around.relatives.iter().map(listed).collect(), around.sharers.iter().map(listed).collect());
     let relatives = relatives(tx, &record.head, others).await?;
     let entries = tx.journal_entries(id.as_str(), record.version).await?;
+    let wire = tx.wire(id.as_str(), record.args_version()).await?.map(|(bytes, _)| bytes);
     Ok(Some(Examined {
+        wire,
+        destination_key: record.destination_key(&around.relatives),
         tool: around.tool,
         outcome,
         ruling,
-        arguments: tx.arguments_first(id.as_str(), SHOWN_ARGUMENTS_BYTES).await?,
+        arguments: tx.arguments_in_force(&record, SHOWN_ARGUMENTS_BYTES).await?,
         aliases: tx.names_of(id.as_str()).await?,
         relatives,
         entries: timeline(&entries)?,

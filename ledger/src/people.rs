@@ -222,3 +222,13 @@ pub fn system_actor() -> Actor {
     let id = PrincipalId::parse("system").expect("a valid id");
     Actor { id, name: "Tallystick".into(), role: Role::Administrator }
 }
+
+/// The actor that stands for our own executor and our own look-ups.
+///
+/// # Panics
+/// Never: `executor` is a valid id.
+pub fn executor_actor() -> Actor {
+    #[expect(clippy::expect_used, reason = "eight letters are a valid id")]
+    let id = PrincipalId::parse("executor").expect("a valid id");
+    Actor { id, name: "Executor".into(), role: Role::Automation }
+}

@@ -12,11 +12,11 @@ use tallystick_domain::refusal::Refusal;
 use tallystick_domain::tool::Tool;
 
 use crate::desk::Desk;
-use crate::operations::{Listed, NewProposal, ProposalAnswer};
+use crate::operations::{NewProposal, ProposalAnswer};
 use crate::people::unknown;
 use crate::port::Ids;
 use crate::store::Tx;
-use crate::store::line::KeptArguments;
+use crate::store::line::{KeptArguments, Standing};
 use crate::{Ledger, LedgerError};
 
 /// The most bytes that arguments may have.
@@ -93,6 +93,7 @@ async fn propose_first(
         Fact::Proposed(Proposal { arguments: Some(hashes), .. }) => Some(KeptArguments {
             op_id: id.clone(),
             version: 1,
+            standing: Standing::Recorded,
             bytes: asked.new.arguments.clone(),
             hashes: hashes.clone(),
         }),
@@ -107,7 +108,7 @@ async fn propose_first(
     }
     let decision = desk.decide_added(&id, "propose").await?;
     desk.refold(decision.refold).await?;
-    let operation = listed(&desk, &id)?;
+    let operation = desk.listed(&id)?;
     let now = desk.now;
     let tx = desk.save().await?;
     tx.arguments_insert(kept.into_iter().collect(), now).await?;
@@ -140,11 +141,11 @@ async fn propose_again(
     asked: &Asked,
 ) -> Result<Result<ProposalAnswer, Refusal>, LedgerError> {
     desk.lay(std::slice::from_ref(&id)).await?;
-    let operation = listed(&desk, &id)?;
+    let operation = desk.listed(&id)?;
     if operation.head.mode == Mode::Observed {
         return Ok(Err(Refusal::ObservedOperation { operation_id: id.to_string() }));
     }
-    let stored = desk.tx.arguments_first(id.as_str(), i64::MAX).await?;
+    let stored = desk.arguments_in_force(&id, i64::MAX).await?;
     let stored = stored.and_then(|bytes| Json::parse(&bytes).ok());
     let fact = fact(&desk, &id, stored.as_ref(), tool, asked)?;
     // T1: another tool or destination under the same key is another operation, whatever the arguments say.
@@ -157,13 +158,12 @@ async fn propose_again(
     let hashes = proposal.arguments.clone();
     let refusal = Refusal::OperationKeyConflict { operation_id: id.to_string(), changes: changes.clone() };
     let facts = &desk.sheet(&id)?.record.facts;
-    let conflicts = || {
-        facts.iter().filter_map(|fact| if let Fact::Conflict { proposal, .. } = fact { Some(proposal) } else { None })
-    };
-    if conflicts().any(|other| other.arguments == hashes && other.by == proposal.by) {
+    let mut conflicts =
+        facts.iter().filter_map(|fact| if let Fact::Conflict { proposal, .. } = fact { Some(proposal) } else { None });
+    if conflicts.any(|other| other.arguments == hashes && other.by == proposal.by) {
         return Ok(Err(refusal));
     }
-    let version = u32::try_from(conflicts().count()).unwrap_or(u32::MAX - 2) + 2;
+    let version = desk.tx.arguments_next_version(id.as_str()).await?;
     desk.lay_sharers(std::slice::from_ref(&id)).await?;
     desk.add_fact(&id, Fact::Conflict { proposal, changes })?;
     let decision = desk.decide_added(&id, "propose").await?;
@@ -171,7 +171,7 @@ async fn propose_again(
     let now = desk.now;
     let tx = desk.save().await?;
     let bytes = asked.new.arguments.clone();
-    let kept = hashes.map(|hashes| KeptArguments { op_id: id, version, bytes, hashes });
+    let kept = hashes.map(|hashes| KeptArguments { op_id: id, version, standing: Standing::Conflict, bytes, hashes });
     tx.arguments_insert(kept.into_iter().collect(), now).await?;
     Ok(Err(refusal))
 }
@@ -226,12 +226,6 @@ async fn waiting_evidence(desk: &mut Desk<'_>, key: &OperationKey) -> Result<Vec
         _ => None,
     });
     Ok(evidence.collect())
-}
-
-fn listed(desk: &Desk<'_>, id: &OperationId) -> Result<Listed, LedgerError> {
-    let record = &desk.sheet(id)?.record;
-    let row = record.row.clone().ok_or_else(|| corrupt(format!("operation {id} has no row")))?;
-    Ok(Listed { head: record.head.clone(), version: record.version, row })
 }
 
 fn api_source() -> Result<SourceName, LedgerError> {

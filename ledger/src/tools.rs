@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tallystick_domain::evidence::Trust;
 use tallystick_domain::name::{SourceName, ToolName};
 use tallystick_domain::permission::{Actor, Permission};
+use tallystick_domain::refusal::Refusal;
 use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::Tool;
 
@@ -65,6 +66,7 @@ impl Ledger {
     /// Says how far a source is believed (a recorded act); its operations are folded again.
     pub async fn declare_source(&self, by: &Actor, name: &SourceName, trust: Trust) -> Result<Source, LedgerError> {
         self.permit(by, Permission::DeclareSources, name.as_str()).await?;
+        refuse_own(name)?;
         let (ids, actor, name) = (self.ids(), by.clone(), name.clone());
         let declared = self.store().write(move |tx| {
             let (ids, by, name) = (Arc::clone(&ids), actor.clone(), name.clone());
@@ -81,6 +83,15 @@ impl Ledger {
         self.permit(by, Permission::Read, "sources").await?;
         self.store().read(|tx| Box::pin(tx.sources())).await
     }
+}
+
+/// Our own executor and reader are trusted by their names.
+pub(crate) fn refuse_own(name: &SourceName) -> Result<(), Refusal> {
+    if !name.is_own() {
+        return Ok(());
+    }
+    let problem = format!("names that begin with {:?} are our own; choose another", SourceName::OWN);
+    Err(Refusal::BadField { field: "source".into(), problem })
 }
 
 async fn declare_tool(tx: &mut Tx, ids: &dyn Ids, by: &Actor, tool: Tool) -> Result<Tool, LedgerError> {

@@ -61,6 +61,8 @@ pub struct Config {
     pub limits: Limits,
     /// Systems that tools act on.
     pub destinations: Vec<Destination>,
+    /// What sends and looks up.
+    pub executor: Executor,
     /// How log lines look.
     pub log_format: LogFormat,
 }
@@ -81,6 +83,8 @@ pub struct Limits {
     pub session_s: u64,
     /// How long requests in flight are awaited at the end, in seconds.
     pub shutdown_s: u64,
+    /// How long sends under way are awaited at the end, in seconds.
+    pub drain_s: u64,
 }
 
 impl Default for Limits {
@@ -92,6 +96,7 @@ impl Default for Limits {
             request_s: 30,
             session_s: 12 * 3600,
             shutdown_s: 10,
+            drain_s: 60,
         }
     }
 }
@@ -107,9 +112,74 @@ pub struct Destination {
     /// Whether its address may be a private one.
     #[serde(default)]
     pub private_allowed: bool,
-    /// Where its credential is kept: `env:NAME` or `file:PATH`; never the credential itself.
+    /// Where its credential is kept: `env:NAME` or `file:PATH`; never the credential itself. Read at every send.
     #[serde(default)]
     pub credential: Option<String>,
+    /// The header that carries the credential.
+    #[serde(default = "default_credential_header")]
+    pub credential_header: String,
+    /// The header's value, with `{credential}` where the secret goes.
+    #[serde(default = "default_credential_format")]
+    pub credential_format: String,
+    /// A name for whose credential it is, where keys are unique per credential; its reference, if nothing is said.
+    #[serde(default)]
+    pub credential_identity: Option<String>,
+    /// The account there, where keys are unique per account.
+    #[serde(default)]
+    pub account: Option<String>,
+    /// The region there, where keys are unique per region.
+    #[serde(default)]
+    pub region: Option<String>,
+    /// Certificates (PEM) to trust instead of the public authorities'.
+    #[serde(default)]
+    pub ca_file: Option<PathBuf>,
+}
+
+impl Destination {
+    /// A destination at a public address that takes no credential.
+    pub fn at(name: impl Into<String>, base_url: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            base_url: base_url.into(),
+            private_allowed: false,
+            credential: None,
+            credential_header: default_credential_header(),
+            credential_format: default_credential_format(),
+            credential_identity: None,
+            account: None,
+            region: None,
+            ca_file: None,
+        }
+    }
+}
+
+fn default_credential_header() -> String {
+    "Authorization".to_owned()
+}
+
+fn default_credential_format() -> String {
+    "Bearer {credential}".to_owned()
+}
+
+/// The executor in this process: it sends what is authorised and looks up what is uncertain.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Executor {
+    /// Whether it works here; other processes on the same record may.
+    pub enabled: bool,
+    /// How many sends it has under way at most.
+    pub sends: u32,
+    /// How many look-ups it has under way at most.
+    pub look_ups: u32,
+    /// Where processes of this machine keep the locks by which the others know that they ended; beside the record's file,
+    /// if nothing is said, and nowhere for a record elsewhere. Must be local to the machine.
+    pub lock_folder: Option<PathBuf>,
+}
+
+impl Default for Executor {
+    fn default() -> Self {
+        Self { enabled: true, sends: 8, look_ups: 4, lock_folder: None }
+    }
 }
 
 /// The file's own shape.
@@ -121,6 +191,7 @@ struct File {
     public_url: Option<String>,
     log_format: Option<LogFormat>,
     limits: Limits,
+    executor: Executor,
     #[serde(rename = "destination")]
     destinations: Vec<Destination>,
 }
@@ -166,6 +237,7 @@ impl Config {
             public_url: serve.public_url.clone().or(file.public_url),
             limits: file.limits,
             destinations: file.destinations,
+            executor: file.executor,
             log_format: common.log_format.or(file.log_format).unwrap_or_default(),
         };
         config.check()?;

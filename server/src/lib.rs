@@ -6,6 +6,8 @@ pub mod auth;
 pub mod cli;
 pub mod config;
 pub mod demo;
+pub mod destination;
+pub mod executor;
 pub mod http;
 pub mod intake;
 pub mod state;
@@ -21,29 +23,38 @@ use tokio::sync::watch;
 
 use crate::auth::limits::SignInLimits;
 use crate::auth::password::{PasswordError, Passwords};
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
+use crate::destination::Destinations;
 use crate::http::metrics::Metrics;
 use crate::state::AppState;
 
+/// Why the router cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// Passwords cannot be checked.
+    #[error(transparent)]
+    Password(#[from] PasswordError),
+    /// A destination cannot be used as it is configured.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+}
+
 /// The whole router over a record, as the process serves it and as tests call it.
-pub async fn build(config: &Config, ledger: Ledger) -> Result<Router, PasswordError> {
+pub async fn build(config: &Config, ledger: Ledger) -> Result<Router, BuildError> {
     // Nobody ends this one: it is for callers that end by dropping the router.
     let (_, ending) = watch::channel(false);
     build_until(config, ledger, ending).await
 }
 
 /// The same, with live streams that end when `ending` turns true.
-pub async fn build_until(
-    config: &Config,
-    ledger: Ledger,
-    ending: watch::Receiver<bool>,
-) -> Result<Router, PasswordError> {
+pub async fn build_until(config: &Config, ledger: Ledger, ending: watch::Receiver<bool>) -> Result<Router, BuildError> {
     // Making the dummy hash takes as long as a sign-in.
     let passwords = tokio::task::spawn_blocking(Passwords::new)
         .await
         .map_err(|error| PasswordError::Failed(error.to_string()))??;
     let state = AppState {
         ledger,
+        faces: Arc::new(Destinations::from_config(&config.destinations)?.faces()),
         config: Arc::new(config.clone()),
         passwords,
         sign_in_limits: Arc::new(SignInLimits::default()),

@@ -1,9 +1,11 @@
 //! What every handler may use. A cheap handle; clone it freely.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::FromRef;
 use leptos::prelude::LeptosOptions;
+use tallystick_domain::request::Face;
 use tallystick_ledger::Ledger;
 use tokio::sync::watch;
 
@@ -19,6 +21,8 @@ pub struct AppState {
     pub ledger: Ledger,
     /// What the process was told.
     pub config: Arc<Config>,
+    /// How requests to each destination begin, for previews.
+    pub faces: Arc<BTreeMap<String, Face>>,
     /// Checks passwords.
     pub passwords: Passwords,
     /// Failed sign-ins.

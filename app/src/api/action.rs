@@ -52,8 +52,12 @@ pub async fn submit_action(
     #[server(default)] statement: String,
     #[server(default)] pick: String,
     #[server(default)] to: String,
+    #[server(default)] arguments: String,
+    #[server(default)] attempts: String,
+    #[server(default)] deadline: String,
+    #[server(default)] code: String,
 ) -> Result<(), ApiError> {
-    let fields = super::ssr::Fields { receipt, reference, statement, pick, to };
+    let fields = super::ssr::Fields { receipt, reference, statement, pick, to, arguments, attempts, deadline, code };
     let press = super::ssr::Press { operation_id, action, action_key, seen_version, reason, confirmation, fields };
     super::ssr::Reader::from_context().await?.submit(press).await
 }

@@ -44,6 +44,30 @@ pub fn reason_field(label: &'static str, hint: &'static str, initial: &str, requ
     .into_any()
 }
 
+/// A field for a text of many lines in which every character counts.
+pub fn code_field(name: &'static str, label: &'static str, hint: &'static str, initial: &str) -> AnyView {
+    let hint_id = format!("{name}-hint");
+    let initial = escaped(initial);
+    view! {
+        <label class="field">
+            <span class="field__label">{label}</span>
+            <textarea
+                name=name
+                rows="14"
+                class="code"
+                required=true
+                spellcheck="false"
+                aria-describedby=hint_id.clone()
+                inner_html=initial
+            ></textarea>
+            <span class="field__hint" id=hint_id>
+                {hint}
+            </span>
+        </label>
+    }
+    .into_any()
+}
+
 /// A field for one line.
 #[component]
 pub fn TextField(

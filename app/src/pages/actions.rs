@@ -65,7 +65,6 @@ fn kinds(chosen: Option<&str>, pairs: &Pairs) -> AnyView {
     let rest = without(pairs, &["action", "after"]);
     let chips = Action::ALL
         .iter()
-        .filter(|action| action.is_carried_out())
         .map(|action| {
             let is_chosen = chosen == Some(action.name());
             let href = address("/actions", &with(&rest, "action", if is_chosen { "" } else { action.name() }));

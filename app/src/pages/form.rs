@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 use leptos::server_fn::ServerFn;
 use leptos_router::hooks::{use_params_map, use_query_map};
-use tallystick_domain::view::action::{FormView, RefusedView, Typed};
+use tallystick_domain::view::action::{FormView, PreviewView, RefusedView, Typed};
 
 use super::loading::{Asked, Coming, Place, shown, unconcerned};
 use super::pairs_of;
@@ -56,6 +56,7 @@ pub fn content(mut view: FormView, pairs: &Pairs) -> AnyView {
             {format!(" · {} · {}", view.target, view.stake)}
         </p>
     };
+    let request = view.preview.take().map(preview);
     let body = match view.obstacle.take() {
         Some(obstacle) => closed(&view.label, obstacle, &back),
         None => open_form(view, back),
@@ -73,6 +74,7 @@ pub fn content(mut view: FormView, pairs: &Pairs) -> AnyView {
                     {why}
                 </details>
             </section>
+            {request}
             {body}
         </article>
     }
@@ -180,7 +182,7 @@ pub fn confirmation_field(text: String) -> AnyView {
 }
 
 fn fields_of(view: &FormView) -> AnyView {
-    let Typed { receipt, reference, statement, pick, to, .. } = view.typed.clone();
+    let Typed { receipt, reference, statement, pick, to, attempts, deadline, code, .. } = view.typed.clone();
     match view.name.as_str() {
         "mark_succeeded" => view! {
             {receipt_field(receipt, &view.receipts, "The destination's own name for the object, from its own pages.")}
@@ -214,6 +216,33 @@ fn fields_of(view: &FormView) -> AnyView {
             {receipt_field(receipt, &view.receipts, "Which object stands, when the effect stands.")}
         }
         .into_any(),
+        "change_arguments" => arguments_field(view),
+        "grant_attempts" => view! {
+            <TextField
+                name="attempts"
+                label="Attempts more"
+                hint="A whole number. The hard cap of the tool cannot be lifted; 0 leaves the attempts as they are."
+                initial=attempts
+                limit=3
+                required=true
+            />
+            <TextField
+                name="deadline"
+                label="Later deadline (optional)"
+                hint="In UTC, such as 2026-10-05T09:00:00Z."
+                initial=deadline
+                limit=40
+                required=false
+            />
+        }
+        .into_any(),
+        "attach_evidence" => {
+            receipt_field(receipt, &view.receipts, "The destination's name for what you found; empty, if it has none.")
+        }
+        "compensate" => {
+            receipt_field(receipt, &view.receipts, "Which effect is to be undone. With a single one it may stay empty.")
+        }
+        "dismiss_finding" => finding_field(view, &code),
         "waive" => receipt_field(receipt, &view.receipts, "Which surplus object is left standing."),
         "assign" => assignee_field(view, &to),
         _ => ().into_any(),
@@ -241,6 +270,52 @@ fn receipt_field(typed: String, known: &[String], hint: &'static str) -> AnyView
     view! {
         <TextField name="receipt" label="Receipt" hint=hint initial=typed limit=255 required=false is_code=true />
         {on_record}
+    }
+    .into_any()
+}
+
+/// The whole arguments as they are; never a shortened preview, which would be kept as if it were all.
+fn arguments_field(view: &FormView) -> AnyView {
+    let typed = (!view.typed.arguments.is_empty()).then(|| view.typed.arguments.clone());
+    match typed.or_else(|| view.arguments.clone()) {
+        Some(text) => field::code_field("arguments", "Arguments", "A JSON object, kept exactly as written here.", &text),
+        None => view! {
+            <p>"These arguments cannot be edited here: they are too large, or the tool hides fields of them. Use the API."</p>
+        }
+        .into_any(),
+    }
+}
+
+fn finding_field(view: &FormView, chosen: &str) -> AnyView {
+    let options = view
+        .findings
+        .iter()
+        .map(|(code, text)| {
+            view! {
+                <label class="check">
+                    <input type="radio" name="code" value=code.clone() required=true checked=code == chosen />
+                    {text.clone()}
+                </label>
+            }
+        })
+        .collect_view();
+    view! {
+        <fieldset class="field">
+            <legend class="field__label">"Which finding"</legend>
+            {options}
+        </fieldset>
+    }
+    .into_any()
+}
+
+fn preview(view: PreviewView) -> AnyView {
+    let text = view.text.map(|text| view! { <pre class="code-box" tabindex="0"><code>{text}</code></pre> });
+    view! {
+        <section class="box" aria-labelledby="request-title">
+            <h2 id="request-title" class="box__title">"The request"</h2>
+            {text}
+            <p class="quiet">{view.note}</p>
+        </section>
     }
     .into_any()
 }

@@ -206,4 +206,10 @@ pub struct Projection {
     pub identity_hash: Option<Hash>,
     /// Hash of all arguments.
     pub args_hash: Option<Hash>,
+    /// From when on it may be claimed; none while something other than time stands against it (T8, T17).
+    #[serde(default)]
+    pub claim_at: Option<Timestamp>,
+    /// When the next look-up is due.
+    #[serde(default)]
+    pub look_up_at: Option<Timestamp>,
 }

@@ -41,9 +41,6 @@ pub(super) fn act(
     now: Timestamp,
 ) -> Result<Decision, Refusal> {
     let action = act.input.action();
-    if matches!(act.input, ActionInput::Judged { .. }) {
-        return Err(Refusal::NotCarriedOut { action });
-    }
     check_version(record, act.seen_version)?;
     let outcome = outcome::fold(record, around, now);
     let ruling = decision::rule(record, around, &outcome, Some(&act.actor), now);
@@ -191,8 +188,7 @@ fn check_input(input: &ActionInput, record: &Record, around: &Surroundings, outc
         | ActionInput::Cancel {}
         | ActionInput::AttachEvidence { .. }
         | ActionInput::Compensate { .. }
-        | ActionInput::Waive { .. }
-        | ActionInput::Judged { .. } => Ok(()),
+        | ActionInput::Waive { .. } => Ok(()),
     }
 }
 

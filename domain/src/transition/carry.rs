@@ -78,7 +78,6 @@ impl Accepted<'_> {
             }
             ActionInput::DismissFinding { code } => self.record_fact(self.dismissed(code)),
             // Refused before it comes here; there is nothing to carry out.
-            ActionInput::Judged { .. } => self.record_facts(Vec::new()),
         }
     }
 

@@ -86,7 +86,17 @@ pub(super) fn claim_guards(record: &Record, around: &Surroundings, outcome: &Out
     let policy = around.policy;
     let guarded = record.head.mode == Mode::Guarded || !policy.keeps(SafetyRule::ObservedNeverDispatched);
     checked.ask(Guard::ModeGuarded, guarded, record.head.mode.name());
-    let admits = match outcome.state {
+    checked.ask(Guard::StateAdmits, admits_claim(outcome.state), outcome.state.to_string());
+    checked.ask(Guard::LeaseFree, outcome.lease_until.is_none(), lease_words(outcome));
+    let (is_due, because) = is_due(record, outcome, now);
+    checked.ask(Guard::NotBefore, is_due, because);
+    standing_guards(&mut checked, record, around, outcome, now);
+    repeat_guards(&mut checked, record, around, outcome);
+    checked
+}
+
+const fn admits_claim(state: State) -> bool {
+    match state {
         State::Authorized | State::RetryWait(_) | State::Uncertain(_) => true,
         State::Proposed
         | State::Claimed
@@ -98,14 +108,24 @@ pub(super) fn claim_guards(record: &Record, around: &Surroundings, outcome: &Out
         | State::ApprovalExpired
         | State::Cancelled
         | State::Superseded => false,
-    };
-    checked.ask(Guard::StateAdmits, admits, outcome.state.to_string());
-    checked.ask(Guard::LeaseFree, outcome.lease_until.is_none(), lease_words(outcome));
-    let (is_due, because) = is_due(record, outcome, now);
-    checked.ask(Guard::NotBefore, is_due, because);
-    standing_guards(&mut checked, record, around, outcome, now);
-    repeat_guards(&mut checked, record, around, outcome);
-    checked
+    }
+}
+
+/// From when on it may be claimed: none while something other than time stands against it.
+pub(super) fn claimable_at(
+    record: &Record,
+    around: &Surroundings,
+    outcome: &Outcome,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    if record.head.mode != Mode::Guarded || !around.tool.executable || !admits_claim(outcome.state) {
+        return None;
+    }
+    let waits_for_a_person =
+        outcome.due.as_ref().is_some_and(|due| due.queued.is_some()) && !is_ordered(record, outcome);
+    let checked = claim_guards(record, around, outcome, now);
+    let only_time = checked.failed().iter().all(|failed| failed.guard == Guard::NotBefore);
+    (only_time && !waits_for_a_person).then(|| not_before(record, outcome))
 }
 
 /// The guards of T10, and the permit they give. `epoch` is the lease of the worker that asks.

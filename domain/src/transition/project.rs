@@ -2,12 +2,14 @@
 
 use crate::decision::Ruling;
 use crate::evidence::{Claim, Strength};
+use crate::look_up::next_look_up;
 use crate::name::{PrincipalId, Receipt};
 use crate::operation::{
     Attention, Chip, Doubt, Fact, Impact, KeyWindow, Mark, Mode, Notch, Projection, Reason, Record, State, SuccessBasis,
 };
 use crate::outcome::{Ending, JudgedAttempt, Outcome, Surroundings};
 use crate::time::{Timestamp, span_in_words};
+use crate::transition::permit::claimable_at;
 use crate::verdict::Verdict;
 
 /// The most notches a row keeps; the newest.
@@ -49,6 +51,8 @@ pub(super) fn project(
         last_fact_at: record.facts.iter().map(Fact::at).max().unwrap_or(record.head.recorded_at),
         identity_hash: first.map(|arguments| arguments.identity_hash),
         args_hash: first.map(|arguments| arguments.args_hash),
+        claim_at: claimable_at(record, around, outcome, now),
+        look_up_at: next_look_up(record, around, outcome),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::decision::Verdict;
 use crate::operation::State;
 use crate::permission::Actor;
 use crate::refusal::Refusal;
+use crate::request::Wire;
 use crate::time::Timestamp;
 
 /// How far an action has come.
@@ -180,8 +181,7 @@ fn field_lines(input: &ActionInput, lens: &Lens<'_>) -> Vec<(String, String)> {
         | ActionInput::Deny {}
         | ActionInput::Renew {}
         | ActionInput::Revoke {}
-        | ActionInput::Cancel {}
-        | ActionInput::Judged { .. } => {}
+        | ActionInput::Cancel {} => {}
     }
     lines
 }
@@ -255,6 +255,14 @@ pub struct Typed {
     pub pick: String,
     /// The new owner's id.
     pub to: String,
+    /// The arguments from now on.
+    pub arguments: String,
+    /// How many attempts more.
+    pub attempts: String,
+    /// A later deadline.
+    pub deadline: String,
+    /// The finding's kind.
+    pub code: String,
 }
 
 /// What was typed into a form whose act is on record.
@@ -280,21 +288,23 @@ pub fn typed(act: &Act) -> Typed {
         | ActionInput::Waive { receipt } => {
             typed.receipt = receipt.as_ref().map(ToString::to_string).unwrap_or_default();
         }
+        ActionInput::ChangeArguments { arguments } => typed.arguments.clone_from(arguments),
+        ActionInput::GrantAttempts { attempts, deadline } => {
+            typed.attempts = attempts.to_string();
+            typed.deadline = deadline.map(|at| at.to_string()).unwrap_or_default();
+        }
+        ActionInput::DismissFinding { code } => typed.code.clone_from(code),
         ActionInput::MarkFailed {}
         | ActionInput::Comment {}
         | ActionInput::Escalate {}
         | ActionInput::LookUp {}
         | ActionInput::RerunSameKey {}
         | ActionInput::RerunNew {}
-        | ActionInput::ChangeArguments { .. }
         | ActionInput::Approve {}
         | ActionInput::Deny {}
         | ActionInput::Renew {}
         | ActionInput::Revoke {}
-        | ActionInput::Cancel {}
-        | ActionInput::GrantAttempts { .. }
-        | ActionInput::DismissFinding { .. }
-        | ActionInput::Judged { .. } => {}
+        | ActionInput::Cancel {} => {}
     }
     typed
 }
@@ -355,10 +365,40 @@ pub struct FormView {
     pub people: Vec<(String, String)>,
     /// Receipts to choose from.
     pub receipts: Vec<String>,
+    /// Findings to choose from: kind and sentence.
+    pub findings: Vec<(String, String)>,
+    /// The arguments in force, to change them.
+    pub arguments: Option<String>,
+    /// The request that goes out, where pressing leads to a send.
+    pub preview: Option<PreviewView>,
     /// The reader's own id, to take it.
     pub own_id: String,
     /// When it was read.
     pub as_of: Moment,
+}
+
+/// The exact request of a send.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreviewView {
+    /// The bytes as they go out, with references where secrets stand; what the tool's rules hide is not shown.
+    pub text: Option<String>,
+    /// What is to be known of it: which bytes these are, or why there are none to show.
+    pub note: String,
+}
+
+/// A request for reading. Where the tool hides fields the body is left out, since a part of it could not be told apart.
+pub fn request_preview(wire: &Wire, is_kept: bool, secret_fields: &[String]) -> PreviewView {
+    let mut bytes = wire.to_bytes();
+    let mut note = if is_kept {
+        "These bytes were kept before the first send and go out unchanged.".to_owned()
+    } else {
+        "These bytes will be kept before the first send, and go out unchanged ever after.".to_owned()
+    };
+    if !secret_fields.is_empty() {
+        bytes.truncate(bytes.len() - wire.body().len());
+        note.push_str(" The body is not shown: the tool hides fields of it.");
+    }
+    PreviewView { text: Some(String::from_utf8_lossy(&bytes).replace("\r\n", "\n")), note }
 }
 
 /// What pressing does, and what it does not do.
@@ -389,19 +429,54 @@ pub fn consequence(action: Action, verdict: Verdict) -> Vec<String> {
         Action::Escalate => {
             &["Records that the next line must look, with your reason. It changes no state and sends nothing."]
         }
-        Action::LookUp
-        | Action::RerunSameKey
-        | Action::RerunNew
-        | Action::ChangeArguments
-        | Action::Approve
-        | Action::Deny
-        | Action::Renew
-        | Action::Revoke
-        | Action::Cancel
-        | Action::GrantAttempts
-        | Action::AttachEvidence
-        | Action::Compensate
-        | Action::DismissFinding => &["This edition judges the action and does not carry it out."],
+        Action::LookUp => &[
+            "Asks the destination once more, now. A look-up reads; it changes nothing there.",
+            "What it finds is evidence. What it does not find is proof only where the contract says so, and late enough.",
+        ],
+        Action::RerunSameKey => &[
+            "Orders the same request to be sent once more, under the same key. It may execute now: this is a send, not a question.",
+            "It is sent by the next free executor, if everything still allows it then, and counts as an attempt.",
+        ],
+        Action::RerunNew => &[
+            "Makes a new operation of the same intent under a new key. It needs an approval of its own before it is sent.",
+            "Where something is still open here, the effect may happen twice; two people accept that by name, and this one stays under watch.",
+        ],
+        Action::ChangeArguments => &[
+            "Before anything was sent: the next version of the arguments, and the approval of the old one is void.",
+            "After a send: a new operation with these arguments under a new key, with an approval of its own.",
+        ],
+        Action::Approve => &[
+            "Authorises one effect with exactly these arguments. The next free executor sends it.",
+            "The approval ends by itself, and a change of the arguments voids it.",
+        ],
+        Action::Deny => {
+            &["Records that it must not be done. Nothing is sent; proposing it again needs a new operation."]
+        }
+        Action::Renew => &[
+            "Authorises the same arguments again, for one effect. What is open stays open.",
+            "A repeat under the same key may follow where the rules allow it.",
+        ],
+        Action::Revoke => &[
+            "Takes the approval back: no send can begin any more under it.",
+            "What is on its way already is not stopped, and stays to be found out.",
+        ],
+        Action::Cancel => &["Stops it. Nothing was sent that is still open, and nothing will be sent."],
+        Action::GrantAttempts => &[
+            "Allows so many attempts more, or a later deadline, below the hard cap that nobody can lift.",
+            "Whether one is sent is decided as ever: by approval, key and what is open.",
+        ],
+        Action::AttachEvidence => &[
+            "Records what you found elsewhere, as a hint. It proves nothing by itself; a look-up may confirm it.",
+            "Nothing is sent.",
+        ],
+        Action::Compensate => &[
+            "Makes an operation of its own that undoes exactly one effect. It needs an approval of its own before it is sent.",
+            "This operation shows how the undo gets on. An undo that fails is shown as stuck, never as done.",
+        ],
+        Action::DismissFinding => &[
+            "Puts a finding away. The facts behind it stay on record.",
+            "Putting \"same intent?\" away answers it: these are two separate intents.",
+        ],
     };
     let mut lines: Vec<String> = told.iter().map(|line| (*line).to_owned()).collect();
     if verdict == Verdict::Dual {

@@ -305,14 +305,13 @@ pub const fn class_words(class: Class) -> &'static str {
     }
 }
 
-/// The first arguments told, as shown.
-pub fn first_arguments(
+/// The arguments in force, as shown.
+pub fn arguments_in_force(
     record: &crate::operation::Record,
     bytes: Option<&[u8]>,
     secret_fields: &[String],
 ) -> ArgumentsView {
-    let known = record.proposals().find_map(|proposal| proposal.arguments.as_ref());
-    arguments_view(bytes, known, secret_fields)
+    arguments_view(bytes, record.arguments(), secret_fields)
 }
 
 /// Whether a repeat under the key would be protected now, in a sentence.

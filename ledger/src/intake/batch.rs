@@ -22,7 +22,7 @@ use crate::LedgerError;
 use crate::desk::Desk;
 use crate::port::Ids;
 use crate::store::Tx;
-use crate::store::line::{KeptArguments, KeptLine, KeyUse};
+use crate::store::line::{KeptArguments, KeptLine, KeyUse, Standing};
 
 /// Arguments larger than this are not read again for a diff; their hashes still tell them apart.
 const DIFF_LIMIT_BYTES: i64 = 8 * 1024 * 1024;
@@ -304,6 +304,7 @@ impl<'b, 't> Batch<'b, 't> {
         self.kept.arguments.push(KeptArguments {
             op_id: id.clone(),
             version,
+            standing: if version == 1 { Standing::Recorded } else { Standing::Conflict },
             bytes: bytes.clone(),
             hashes: hashes.clone(),
         });

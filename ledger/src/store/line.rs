@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use tallystick_domain::fingerprint::Hash;
 use tallystick_domain::name::{OperationId, SourceName, SourceOperation};
-use tallystick_domain::operation::Arguments;
+use tallystick_domain::operation::{Arguments, Record};
 use tallystick_domain::time::Timestamp;
 
 use super::table::{Table, text_keys};
@@ -68,6 +68,12 @@ pub(super) const LINKED_LINES: &str = "SELECT link_key, source, bytes FROM sourc
 /// Index: primary key of argument.
 pub(super) const FIRST_ARGUMENTS: &str = "SELECT bytes FROM argument
      WHERE workspace_id = $1 AND op_id = $2 AND args_version = 1 AND size_bytes <= $3";
+/// Index: primary key of argument. Several versions may be equal; the first is as good as any.
+pub(super) const ARGUMENTS_BY_HASH: &str = "SELECT bytes FROM argument
+     WHERE workspace_id = $1 AND op_id = $2 AND args_hash = $3 AND size_bytes <= $4 ORDER BY args_version LIMIT 1";
+/// Index: primary key of argument.
+pub(super) const NEWEST_ARGUMENTS: &str = "SELECT COALESCE(MAX(args_version), 0) FROM argument
+     WHERE workspace_id = $1 AND op_id = $2";
 /// Index: `argument_by_intent`. Ids rise with time.
 pub(super) const IDS_OF_INTENT: &str = "SELECT op_id FROM argument
      WHERE workspace_id = $1 AND intent_hash = $2 AND standing = 'recorded' AND op_id < $3 ORDER BY op_id DESC LIMIT $4";
@@ -98,10 +104,32 @@ pub(crate) struct KeyUse {
     pub(crate) destination: String,
 }
 
-/// Arguments to be kept. Version 1 is what the operation stands on.
+/// What kept arguments are to their operation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// What it was recorded with: the first.
+    Recorded,
+    /// What it was changed to (T36).
+    Changed,
+    /// A proposal that was not taken (T1).
+    Conflict,
+}
+
+impl Standing {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Recorded => "recorded",
+            Self::Changed => "changed",
+            Self::Conflict => "conflict",
+        }
+    }
+}
+
+/// Arguments to be kept. Their number counts what is kept; which of them are in force the facts say, by hash.
 pub(crate) struct KeptArguments {
     pub(crate) op_id: OperationId,
     pub(crate) version: u32,
+    pub(crate) standing: Standing,
     pub(crate) bytes: Vec<u8>,
     pub(crate) hashes: Arguments,
 }
@@ -241,7 +269,7 @@ impl Tx {
                 WORKSPACE.into(),
                 kept.op_id.as_str().into(),
                 kept.version.into(),
-                if kept.version == 1 { "recorded" } else { "conflict" }.into(),
+                kept.standing.name().into(),
                 kept.bytes.into(),
                 kept.hashes.size_bytes.into(),
                 kept.hashes.identity_hash.into(),
@@ -265,7 +293,26 @@ impl Tx {
         rows.into_iter().map(|mut cells| cells.parsed(OperationId::parse)).collect()
     }
 
-    /// The arguments an operation stands on, unless they are larger than that.
+    /// The arguments in force, unless they are larger than that; the first where the facts tell no hash.
+    pub(crate) async fn arguments_in_force(
+        &mut self,
+        record: &Record,
+        limit: i64,
+    ) -> Result<Option<Vec<u8>>, LedgerError> {
+        let id = record.head.id.as_str();
+        let Some(arguments) = record.arguments() else { return self.arguments_first(id, limit).await };
+        let key = vec![WORKSPACE.into(), id.into(), arguments.args_hash.into(), limit.into()];
+        let row = self.fetch_one(ARGUMENTS_BY_HASH, key).await?;
+        row.map(|mut cells| cells.bytes()).transpose()
+    }
+
+    /// The number that the next arguments of this operation get.
+    pub(crate) async fn arguments_next_version(&mut self, id: &str) -> Result<u32, LedgerError> {
+        let row = self.fetch_one(NEWEST_ARGUMENTS, vec![WORKSPACE.into(), id.into()]).await?;
+        Ok(row.map(|mut cells| cells.count()).transpose()?.unwrap_or(0) + 1)
+    }
+
+    /// The arguments an operation was recorded with, unless they are larger than that.
     pub(crate) async fn arguments_first(&mut self, id: &str, limit: i64) -> Result<Option<Vec<u8>>, LedgerError> {
         let row = self.fetch_one(FIRST_ARGUMENTS, vec![WORKSPACE.into(), id.into(), limit.into()]).await?;
         row.map(|mut cells| cells.bytes()).transpose()

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use sqlx::AssertSqlSafe;
+use tallystick_domain::name::OperationId;
 use tallystick_domain::operation::Reason;
 use tallystick_domain::query::{OperationQuery, PAGE_LIMIT, PAGE_SIZE, QueueQuery};
 use tallystick_domain::time::Timestamp;
@@ -164,6 +165,10 @@ pub(super) const DUE: &str = "SELECT op_id FROM operation WHERE workspace_id = $
 /// Index: `operation_by_tool`.
 pub(super) const IDS_OF_TOOL: &str = "SELECT op_id FROM operation WHERE workspace_id = $1 AND tool = $2 AND op_id > $3
      ORDER BY op_id LIMIT $4";
+
+/// Index: `operation_by_mode`.
+pub(super) const IDS_GUARDED: &str = "SELECT op_id FROM operation
+     WHERE workspace_id = $1 AND mode = 'guarded' AND op_id > $2 ORDER BY op_id LIMIT $3";
 
 /// The last of the keys that one page of a search looks through, if there are more. Index: `operation_key_once`, and
 /// nothing but it.
@@ -324,6 +329,16 @@ impl Tx {
     pub(crate) async fn operation_ids_due(&mut self, now: Timestamp, limit: u32) -> Result<Vec<String>, LedgerError> {
         let rows = self.fetch(DUE, vec![WORKSPACE.into(), now.into(), limit.into()]).await?;
         rows.into_iter().map(|mut cells| cells.text()).collect()
+    }
+
+    /// A batch of the guarded operations.
+    pub(crate) async fn operation_ids_guarded(
+        &mut self,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<OperationId>, LedgerError> {
+        let rows = self.fetch(IDS_GUARDED, vec![WORKSPACE.into(), after.into(), limit.into()]).await?;
+        rows.into_iter().map(|mut cells| cells.parsed(OperationId::parse)).collect()
     }
 
     /// A batch of a tool's operations.

@@ -25,7 +25,8 @@ macro_rules! migration {
     };
 }
 
-const MIGRATIONS: &[Migration] = &[migration!(1, "0001_record"), migration!(2, "0002_intent")];
+const MIGRATIONS: &[Migration] =
+    &[migration!(1, "0001_record"), migration!(2, "0002_intent"), migration!(3, "0003_execution")];
 
 /// The newest schema that this binary knows.
 pub(crate) const KNOWN_VERSION: i64 = MIGRATIONS[MIGRATIONS.len() - 1].version;

@@ -16,6 +16,7 @@ pub(crate) mod people;
 pub(crate) mod plans;
 pub(crate) mod postgres;
 pub(crate) mod row;
+pub(crate) mod sending;
 pub(crate) mod sqlite;
 pub(crate) mod table;
 pub(crate) mod tool;

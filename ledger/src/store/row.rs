@@ -59,6 +59,8 @@ pub(crate) const COLUMNS: &[&str] = &[
     "key_from",
     "key_until",
     "summary",
+    "claim_at",
+    "look_up_at",
 ];
 
 /// How many of [`COLUMNS`] are fixed by the head, the first two of them aside.
@@ -141,6 +143,8 @@ fn projection_values(row: &Projection) -> Result<Vec<Value>, LedgerError> {
         from.into(),
         until.into(),
         summary.into(),
+        row.claim_at.into(),
+        row.look_up_at.into(),
     ])
 }
 
@@ -193,6 +197,7 @@ fn read_projection(cells: &mut Cells) -> Result<Projection, LedgerError> {
     let _ = (cells.int_opt()?, cells.text_opt()?, cells.int_opt()?);
     let key_window = read_window(cells)?;
     let Summary { tally, chips, findings, impact } = cells.json()?;
+    let (claim_at, look_up_at) = (cells.at_opt()?, cells.at_opt()?);
     Ok(Projection {
         state,
         since,
@@ -216,6 +221,8 @@ fn read_projection(cells: &mut Cells) -> Result<Projection, LedgerError> {
         last_fact_at,
         identity_hash,
         args_hash,
+        claim_at,
+        look_up_at,
     })
 }
 
@@ -265,6 +272,8 @@ pub(super) mod tests {
             last_fact_at: at(4),
             identity_hash: Some(Hash::of(b"a")),
             args_hash: None,
+            claim_at: Some(at(6)),
+            look_up_at: None,
         }
     }
 

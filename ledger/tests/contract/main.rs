@@ -30,6 +30,7 @@ macro_rules! on_both {
 
 mod acting;
 mod crash;
+mod executing;
 mod feed;
 mod intake;
 mod lists;

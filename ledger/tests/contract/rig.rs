@@ -105,7 +105,7 @@ impl Rig {
     pub async fn columns(&self, table: &str) -> Vec<(String, String)> {
         let sql = match self.engine {
             Engine::Sqlite => format!(
-                "SELECT name || ' ' || CASE WHEN name IN ('key_given', 'needs_attention') THEN 'boolean'
+                "SELECT name || ' ' || CASE WHEN name IN ('key_given', 'needs_attention', 'is_paused') THEN 'boolean'
                     ELSE REPLACE(LOWER(type), 'blob', 'bytes') END FROM pragma_table_info('{table}') ORDER BY cid"
             ),
             Engine::Postgres => format!(

@@ -2,23 +2,35 @@
 //! is read from the source, so that a new one cannot be forgotten here.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use tallystick_domain::action::ActionInput;
-use tallystick_domain::evidence::Trust;
-use tallystick_domain::name::ActionKey;
+use tallystick_domain::attempt::{End, ReportedOutcome};
+use tallystick_domain::evidence::{Claim, Evidence, LinkedBy, Trust};
+use tallystick_domain::lease::Scope;
+use tallystick_domain::name::{ActionKey, DestinationName, SourceName, ToolName};
 use tallystick_domain::permission::Role;
 use tallystick_domain::tool::Class;
-use tallystick_ledger::people::NewPrincipal;
+use tallystick_domain::transition::Worker;
+use tallystick_ledger::executing::{ClaimRequest, DispatchRequest};
+use tallystick_ledger::people::{NewPrincipal, executor_actor};
 
-use crate::rig::{Rig, act, admin, at, automation, case, operator, proposal, second_operator, source, tool};
+use crate::rig::{Rig, act, actor, admin, at, automation, case, operator, proposal, second_operator, source, tool};
 
 on_both! {
     every_public_write_leaves_a_trail,
 }
 
-/// Writes that keep no business record: browser sessions, and what only tests can do.
-const WITHOUT_TRAIL: [&str; 6] =
-    ["session_create", "session_save", "session_delete", "set_clock", "set_clock_offset", "limit_pages"];
+/// Writes that keep no business record: browser sessions, who is about to read at a destination, and what only tests can do.
+const WITHOUT_TRAIL: [&str; 7] = [
+    "session_create",
+    "session_save",
+    "session_delete",
+    "take_look_ups",
+    "set_clock",
+    "set_clock_offset",
+    "limit_pages",
+];
 
 /// Public functions whose body opens a unit of work, straight or by `press`.
 fn public_writes() -> BTreeSet<String> {
@@ -83,6 +95,42 @@ async fn every_public_write_leaves_a_trail(rig: Rig) {
     shows!("add_token", ledger.add_token(&admin(), &person.id, [1; 32], "link", ends));
     shows!("redeem_sign_in_link", ledger.redeem_sign_in_link([1; 32]));
     shows!("set_zone", ledger.set_zone(&admin(), "Europe/Lisbon", 0));
+
+    let psp = DestinationName::parse("psp").unwrap();
+    shows!("configure_destinations", ledger.configure_destinations(&[(psp.clone(), Scope::default())]));
+    shows!("pause_destination", ledger.pause_destination(&admin(), &psp, false));
+    let guarded = rig.listed("g").await.unwrap();
+    let approve = act("k4", &actor("ida", Role::Approver), ActionInput::Approve {}, guarded.version);
+    shows!("act", ledger.act(&guarded.head.id, approve));
+    let (by, id) = (executor_actor(), guarded.head.id);
+    let worker = Worker { name: "w".into(), incarnation: "i".into() };
+    let tools = vec![ToolName::parse("pay").unwrap()];
+    let wanted = ClaimRequest { worker: worker.clone(), tools, limit: 1, lease: None, clock: None };
+    shows!("claim", ledger.claim(&by, wanted.clone()));
+    shows!("renew_lease", ledger.renew_lease(&by, &id, 1, Some(Duration::from_mins(2))));
+    shows!("release_claim", ledger.release_claim(&by, &id, 1, "not now"));
+    ledger.claim(&by, wanted).await.unwrap();
+    let own = SourceName::own_executor();
+    let sending = DispatchRequest { epoch: 2, worker, source: own.clone(), layer: None, wire: None, wire_hash: None };
+    shows!("dispatch", ledger.dispatch(&by, &id, sending));
+    shows!("sender_gone", ledger.sender_gone(&by, "i", "its lock was free"));
+    shows!("report_outcome", ledger.report_outcome(&by, &id, 2, &own, End::new(ReportedOutcome::Timeout)));
+    let evidence = Evidence {
+        id: "e".into(),
+        source: source("executor/x"),
+        claim: Claim::Likely,
+        object: None,
+        linked_by: LinkedBy::Key,
+        key: None,
+        at: at("2026-10-05T10:00:00Z"),
+        provider_time: None,
+        sent_at: None,
+    };
+    shows!("add_evidence", ledger.add_evidence(&automation(), &id, evidence));
+    let sent_at = at("2026-10-05T10:00:00Z");
+    shows!("record_look_up", ledger.record_look_up(&by, &id, sent_at, vec![Claim::Unavailable]));
+    shows!("declare_restored", ledger.declare_restored(&admin(), at("2026-10-05T09:59:00Z")));
+    shows!("acknowledge_restore", ledger.acknowledge_restore(&admin()));
 
     shown.extend(WITHOUT_TRAIL.iter().map(|&name| name.to_owned()));
     assert_eq!(shown, public_writes());

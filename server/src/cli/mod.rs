@@ -5,6 +5,7 @@ mod explain;
 mod export;
 mod import;
 mod migrate;
+mod restored;
 mod serve;
 mod source;
 mod token;
@@ -52,6 +53,8 @@ enum Command {
     Verify,
     /// Bring the record's schema up to date
     Migrate,
+    /// Say that the record was restored from a backup
+    Restored(restored::Restored),
     /// People and automations
     #[command(subcommand)]
     User(user::User),
@@ -115,6 +118,9 @@ pub enum CliError {
     /// Something that was given cannot be used.
     #[error("{0}")]
     BadInput(String),
+    /// The router.
+    #[error(transparent)]
+    Build(#[from] crate::BuildError),
     /// A password.
     #[error(transparent)]
     Password(#[from] PasswordError),
@@ -151,6 +157,7 @@ impl Cli {
             Command::Explain(command) => explain::run(&command),
             Command::Verify => verify::run(&config).await,
             Command::Migrate => migrate::run(&config).await,
+            Command::Restored(command) => restored::run(&config, &command).await,
             Command::User(command) => user::run(&config, command).await,
             Command::Token(command) => token::run(&config, command).await,
             Command::Source(command) => source::run(&config, command).await,

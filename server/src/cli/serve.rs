@@ -16,6 +16,8 @@ use tokio::sync::watch;
 use super::{CliError, open};
 use crate::auth::link;
 use crate::config::{Config, ServeArgs};
+use crate::destination::Destinations;
+use crate::executor::Executor;
 use crate::tasks;
 
 /// Serves the console and the API.
@@ -80,7 +82,11 @@ pub(super) async fn serve(
     warn_of_plain_http(config, address);
     let (tell, mut ending) = watch::channel(false);
     let router = crate::build_until(config, ledger.clone(), ending.clone()).await?;
+    let destinations = Destinations::from_config(&config.destinations)?;
+    ledger.configure_destinations(&destinations.scopes()).await?;
+    let executor = Executor::from_config(config, &ledger, &destinations).map_err(CliError::Serve)?;
     let sweeper = tasks::start_sweeper(ledger.clone(), ending.clone());
+    let executor = executor.map(|executor| executor.start(ending.clone()));
     tracing::info!(address = %address, "Serving on {}", config.base_url(address));
     let served = axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>())
         .with_graceful_shutdown(async move { tasks::wait_for_end(&mut ending).await })
@@ -103,11 +109,22 @@ pub(super) async fn serve(
     };
     tell.send_replace(true);
     drop(sweeper.await);
+    if let Some(executor) = executor {
+        drain(executor, config).await;
+    }
     ledger.close().await;
     match outcome {
         Ok(Ok(())) => Ok(ExitCode::SUCCESS),
         Ok(Err(error)) => Err(CliError::Serve(error)),
         Err(error) => Err(CliError::Serve(std::io::Error::other(error))),
+    }
+}
+
+/// Sends under way are awaited up to their own deadlines: an answer that is not waited for makes an operation uncertain.
+async fn drain(executor: tokio::task::JoinHandle<()>, config: &Config) {
+    let limit = Duration::from_secs(config.limits.drain_s);
+    if tokio::time::timeout(limit, executor).await.is_err() {
+        tracing::warn!("Sends were still under way after {} s; their outcomes are to be found out", limit.as_secs());
     }
 }
 

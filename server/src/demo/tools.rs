@@ -86,6 +86,8 @@ fn tool(name: &str, class: Class, destination: &str, contract: &Value) -> Result
         },
         dual_threshold_minor: (class == Class::Reversible).then_some(500_000),
         executable: true,
+        request: None,
+        look_up: None,
         auto_approve: false,
         declared: true,
         version: 0,

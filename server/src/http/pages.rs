@@ -17,8 +17,8 @@ use crate::state::AppState;
 
 /// Adds the pages and their server functions to the router.
 pub fn mount(router: Router<AppState>, state: &AppState) -> Router<AppState> {
-    let (ledger, options) = (state.ledger.clone(), state.leptos.clone());
-    router.leptos_routes_with_context(state, routes(), move || provide(&ledger), move || shell(options.clone()))
+    let (provided, options) = (state.clone(), state.leptos.clone());
+    router.leptos_routes_with_context(state, routes(), move || provide(&provided), move || shell(options.clone()))
 }
 
 /// Every place of the console. Walked once a process: while leptos walks the routes it keeps every resource of the whole
@@ -29,13 +29,14 @@ pub fn routes() -> Vec<AxumRouteListing> {
 }
 
 /// Runs once a request, after leptos has put the request's parts into the context.
-fn provide(ledger: &tallystick_ledger::Ledger) {
+fn provide(state: &AppState) {
     let parts = use_context::<Parts>();
     let extensions = parts.as_ref().map(|parts| &parts.extensions);
     let nonce = extensions.and_then(|all| all.get::<CspNonce>()).map_or_else(Default::default, |nonce| nonce.0.clone());
     provide_context(Nonce::from_value(nonce.clone()));
     provide_context(PageContext {
-        ledger: ledger.clone(),
+        ledger: state.ledger.clone(),
+        faces: std::sync::Arc::clone(&state.faces),
         actor: extensions.and_then(|all| all.get::<Actor>()).cloned(),
         nonce: nonce.to_string(),
         stylesheet_url: assets::stylesheet_url().to_owned(),

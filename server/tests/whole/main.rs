@@ -3,6 +3,8 @@
 
 mod bad_input;
 mod cases;
+mod executing;
+mod killing;
 mod live;
 mod operations;
 mod oracle;

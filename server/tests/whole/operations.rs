@@ -176,7 +176,8 @@ async fn an_action_needs_a_key_a_version_a_reason_and_its_confirmation() {
     let problem = press("6").post(&path, &stranger).await.assert_problem(400, "bad-body");
     assert!(problem["detail"].as_str().unwrap().contains("recept"), "{problem}");
     press("7").post("/api/v1/operations/none/actions", &mark("r")).await.assert_problem(404, "unknown");
-    press("8").post(&path, &json!({"action": "look_up"})).await.assert_problem(501, "not-carried-out");
+    let bare = json!({"action": "change_arguments", "reason": "r"});
+    press("8").post(&path, &bare).await.assert_problem(400, "bad-body");
     assert_eq!(operator.operation_named("u").await["state"], "uncertain(timeout)");
 }
 

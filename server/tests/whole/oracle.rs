@@ -28,12 +28,7 @@ async fn importing_every_case_with_everything_running_sends_nothing() {
 
     let app = App::start_with(|config| {
         config.destinations = ["psp", "mail", "site", "shop", "cluster"]
-            .map(|name| Destination {
-                name: name.into(),
-                base_url: format!("http://{address}"),
-                private_allowed: true,
-                credential: None,
-            })
+            .map(|name| Destination { private_allowed: true, ..Destination::at(name, format!("http://{address}")) })
             .into();
     })
     .await;

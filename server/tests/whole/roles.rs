@@ -24,17 +24,17 @@ fn input(action: Action) -> Value {
         | Action::LookUp
         | Action::RerunSameKey
         | Action::RerunNew
-        | Action::ChangeArguments
         | Action::Approve
         | Action::Deny
         | Action::Renew
         | Action::Revoke
         | Action::Cancel
-        | Action::GrantAttempts
         | Action::AttachEvidence
         | Action::Compensate
-        | Action::Waive
-        | Action::DismissFinding => json!({}),
+        | Action::Waive => json!({}),
+        Action::ChangeArguments => json!({"arguments": {}}),
+        Action::GrantAttempts => json!({"attempts": 1}),
+        Action::DismissFinding => json!({"code": "stalled"}),
     };
     let mut input = json!({"action": action.name(), "reason": "a reason", "confirmation": "k"});
     input.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -55,10 +55,17 @@ async fn press_api(client: &Client, id: &str, version: u64, key: &str, action: A
 
 async fn press_page(client: &Client, id: &str, version: u64, key: &str, action: Action) -> Answer {
     let input = input(action);
-    let text = |name: &str| input[name].as_str().unwrap_or_default().to_owned();
+    let text = |name: &str| match &input[name] {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
     let version = version.to_string();
     let values: Vec<(&str, String)> =
-        ["reason", "confirmation", "receipt", "statement", "pick"].into_iter().map(|name| (name, text(name))).collect();
+        ["reason", "confirmation", "receipt", "statement", "pick", "attempts", "arguments", "code"]
+            .into_iter()
+            .map(|name| (name, text(name)))
+            .collect();
     let mut fields =
         vec![("operation_id", id), ("action", action.name()), ("action_key", key), ("seen_version", &version)];
     fields.extend(values.iter().map(|(name, value)| (*name, value.as_str())));
@@ -135,6 +142,16 @@ const ROUTES: &[(&str, &str, Least)] = &[
     ("get", "/api/v1/operations", Least::Permission(Permission::Read)),
     ("get", "/api/v1/operations/{id}", Least::Permission(Permission::Read)),
     ("get", "/api/v1/operations/{id}/arguments", Least::Permission(Permission::Read)),
+    ("post", "/api/v1/claims", Least::Permission(Permission::Execute)),
+    ("post", "/api/v1/operations/{id}/lease", Least::Permission(Permission::Execute)),
+    ("post", "/api/v1/operations/{id}/dispatches", Least::Permission(Permission::Execute)),
+    ("post", "/api/v1/operations/{id}/outcomes", Least::Permission(Permission::Execute)),
+    ("post", "/api/v1/operations/{id}/evidence", Least::Permission(Permission::Report)),
+    ("get", "/api/v1/destinations", Least::Permission(Permission::Read)),
+    ("put", "/api/v1/destinations/{name}/pause", Least::Permission(Permission::Administer)),
+    ("get", "/api/v1/workers", Least::Permission(Permission::Read)),
+    ("get", "/api/v1/restore", Least::Permission(Permission::Read)),
+    ("post", "/api/v1/restore/acknowledgement", Least::Permission(Permission::Administer)),
     ("get", "/api/v1/queue", Least::Permission(Permission::Read)),
     ("post", "/api/v1/operations/{id}/actions", Least::Action),
     ("post", "/api/v1/actions/{key}/complete", Least::Action),
@@ -157,6 +174,12 @@ fn body(path: &str) -> &'static str {
         "/api/v1/tools/{name}" => r#"{"class":"read"}"#,
         "/api/v1/sources/{name}" => r#"{"trust":"declared"}"#,
         "/api/v1/operations" => r#"{"operation_key":"k2","tool":"pay","arguments":{}}"#,
+        "/api/v1/claims" => r#"{"worker":"w","incarnation":"i","tools":["pay"]}"#,
+        "/api/v1/operations/{id}/lease" => r#"{"epoch":1}"#,
+        "/api/v1/operations/{id}/dispatches" => r#"{"epoch":1,"worker":"w","incarnation":"i"}"#,
+        "/api/v1/operations/{id}/outcomes" => r#"{"epoch":1,"outcome":"ok"}"#,
+        "/api/v1/operations/{id}/evidence" => r#"{"id":"e","claim":"absent","linked_by":"key"}"#,
+        "/api/v1/destinations/{name}/pause" => r#"{"is_paused":true}"#,
         "/api/v1/actions/{key}/complete" => "{}",
         "/api/v1/actions/{key}/decline" => r#"{"reason":"no"}"#,
         "/api/v1/operations/{id}/actions" => r#"{"action":"comment","reason":"r"}"#,

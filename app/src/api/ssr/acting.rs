@@ -5,6 +5,7 @@ use tallystick_domain::action::{Act, Action, ActionInput, Pick};
 use tallystick_domain::fingerprint::Hash;
 use tallystick_domain::name::{ActionKey, NameError, OperationId, PrincipalId, Receipt};
 use tallystick_domain::refusal::Refusal;
+use tallystick_domain::time::Timestamp;
 use tallystick_domain::view::encoded;
 use tallystick_ledger::LedgerError;
 use tallystick_ledger::actions::{ActionAnswer, ActionStatus};
@@ -25,6 +26,14 @@ pub struct Fields {
     pub pick: String,
     /// The new owner's id; empty gives the operation back.
     pub to: String,
+    /// The arguments from now on, as typed.
+    pub arguments: String,
+    /// How many attempts more.
+    pub attempts: String,
+    /// A later deadline, RFC 3339; empty leaves it.
+    pub deadline: String,
+    /// The finding's kind.
+    pub code: String,
 }
 
 /// One press of a form's button.
@@ -201,20 +210,28 @@ fn input_of(action: Action, fields: &Fields) -> Result<ActionInput, ApiError> {
         Action::Waive => ActionInput::Waive { receipt: receipt()? },
         Action::Comment => ActionInput::Comment {},
         Action::Escalate => ActionInput::Escalate {},
-        // The record refuses these and keeps that they were asked for.
-        Action::LookUp
-        | Action::RerunSameKey
-        | Action::RerunNew
-        | Action::ChangeArguments
-        | Action::Approve
-        | Action::Deny
-        | Action::Renew
-        | Action::Revoke
-        | Action::Cancel
-        | Action::GrantAttempts
-        | Action::AttachEvidence
-        | Action::Compensate
-        | Action::DismissFinding => ActionInput::Judged { named: action },
+        Action::LookUp => ActionInput::LookUp {},
+        Action::RerunSameKey => ActionInput::RerunSameKey {},
+        Action::RerunNew => ActionInput::RerunNew {},
+        // Browsers send line ends as CR LF; what the person saw had one kind.
+        Action::ChangeArguments => ActionInput::ChangeArguments { arguments: fields.arguments.replace("\r\n", "\n") },
+        Action::Approve => ActionInput::Approve {},
+        Action::Deny => ActionInput::Deny {},
+        Action::Renew => ActionInput::Renew {},
+        Action::Revoke => ActionInput::Revoke {},
+        Action::Cancel => ActionInput::Cancel {},
+        Action::GrantAttempts => ActionInput::GrantAttempts {
+            attempts: fields.attempts.trim().parse().map_err(|_| bad_field("attempts", "must be a whole number"))?,
+            deadline: given(&fields.deadline)
+                .map(|text| {
+                    Timestamp::parse_rfc3339(&text)
+                        .ok_or_else(|| bad_field("deadline", "must be a time such as 2026-10-05T09:00:00Z"))
+                })
+                .transpose()?,
+        },
+        Action::AttachEvidence => ActionInput::AttachEvidence { receipt: receipt()? },
+        Action::Compensate => ActionInput::Compensate { receipt: receipt()? },
+        Action::DismissFinding => ActionInput::DismissFinding { code: given(&fields.code).unwrap_or_default() },
     })
 }
 
@@ -253,12 +270,14 @@ mod tests {
             statement: "stopped".into(),
             pick: "failed".into(),
             to: String::new(),
+            arguments: "{}".into(),
+            attempts: "1".into(),
+            deadline: String::new(),
+            code: "stalled".into(),
         };
         for &action in Action::ALL {
             let input = input_of(action, &fields()).unwrap();
             assert_eq!(input.action(), action);
-            let is_judged = matches!(input, ActionInput::Judged { .. });
-            assert_eq!(is_judged, !action.is_carried_out(), "{action}");
         }
     }
 }

@@ -7,6 +7,7 @@ mod rendering;
 mod zone;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use axum::http::header::ACCEPT;
 use axum::http::request::Parts;
@@ -16,6 +17,7 @@ use leptos_axum::ResponseOptions;
 use tallystick_domain::name::NameError;
 use tallystick_domain::permission::Actor;
 use tallystick_domain::refusal::Refusal;
+use tallystick_domain::request::Face;
 use tallystick_domain::time::Timestamp;
 use tallystick_domain::view::Lens;
 use tallystick_ledger::{Ledger, LedgerError};
@@ -33,6 +35,8 @@ pub struct PageContext {
     pub ledger: Ledger,
     /// Who asks; nobody on the sign-in page.
     pub actor: Option<Actor>,
+    /// How requests to each configured destination begin, for previews; without any secret.
+    pub faces: Arc<BTreeMap<String, Face>>,
     /// The nonce of this answer's content security policy.
     pub nonce: String,
     /// Where the style sheet is.
@@ -63,6 +67,7 @@ pub fn shell(_: LeptosOptions) -> impl IntoView {
 pub struct Reader {
     ledger: Ledger,
     actor: Actor,
+    faces: Arc<BTreeMap<String, Face>>,
     zone: ZonePrinter,
 }
 
@@ -72,7 +77,7 @@ impl Reader {
         let context = use_context::<PageContext>().ok_or(ApiError::Failed).inspect_err(set_status)?;
         let actor = context.actor.ok_or(ApiError::SignedOut).inspect_err(set_status)?;
         let settings = context.ledger.settings().await.map_err(told)?;
-        Ok(Self { ledger: context.ledger, actor, zone: ZonePrinter::named(&settings.zone) })
+        Ok(Self { ledger: context.ledger, actor, faces: context.faces, zone: ZonePrinter::named(&settings.zone) })
     }
 
     /// People's names by id. Without them ids are shown, which is no reason to show nothing.

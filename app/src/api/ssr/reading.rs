@@ -2,21 +2,23 @@
 
 use tallystick_domain::action::Action;
 use tallystick_domain::decision::{ActionRuling, Verdict};
+use tallystick_domain::json::Json;
 use tallystick_domain::name::{ActionKey, DestinationName, OperationId, ToolName};
 use tallystick_domain::operation::Record;
 use tallystick_domain::permission::Permission;
 use tallystick_domain::query::{OperationQuery, QueryError, QueueQuery};
+use tallystick_domain::request::{Names, Wire};
 use tallystick_domain::transition::confirmation_text;
 use tallystick_domain::view::action::{
-    ActionLine, ActionPage, ActionParts, ActionsView, FormView, RefusedView, SecondForm, Standing, Typed, action_line,
-    consequence, typed,
+    ActionLine, ActionPage, ActionParts, ActionsView, FormView, PreviewView, RefusedView, SecondForm, Standing, Typed,
+    action_line, consequence, request_preview, typed,
 };
 use tallystick_domain::view::decision::{decision_view, obstacle, row_name};
 use tallystick_domain::view::lanes::lanes;
 use tallystick_domain::view::list::{OperationsView, PanelView, QueueView, capped, capped_sum, reason_chips, row_view};
 use tallystick_domain::view::operation::{
-    EntryView, OperationView, RelativeView, ToolView, class_words, counts, effect_views, entry_view, first_arguments,
-    key_protection, promises, tool_view,
+    EntryView, OperationView, RelativeView, ToolView, arguments_in_force, class_words, counts, effect_views,
+    entry_view, key_protection, promises, tool_view,
 };
 use tallystick_domain::view::rules::rule_groups;
 use tallystick_domain::view::state::state_badge;
@@ -141,7 +143,7 @@ impl Reader {
             lanes: lanes(&outcome.attempts, &lens),
             timeline: timeline(record, outcome, &secrets, &trust, &lens),
             journal: examined.entries.iter().rev().map(|entry| journal_line(entry, &lens)).collect(),
-            arguments: first_arguments(record, examined.arguments.as_deref(), &secrets),
+            arguments: arguments_in_force(record, examined.arguments.as_deref(), &secrets),
             contract: promises(&outcome.contract),
             verification: tallystick_domain::view::operation::verification_words(&outcome.contract),
             key_protection: key_protection(outcome),
@@ -196,9 +198,43 @@ impl Reader {
             refused: before.as_ref().map(|press| refused_view(press, &examined, &lens)),
             people: names.iter().map(|(id, name)| (id.clone(), name.clone())).collect(),
             receipts: examined.outcome.effects.iter().map(|effect| effect.receipt.to_string()).collect(),
+            findings: findings(&examined),
+            arguments: (action == Action::ChangeArguments).then(|| editable_arguments(&examined)).flatten(),
+            preview: matches!(action, Action::Approve | Action::Renew | Action::RerunSameKey)
+                .then(|| self.preview(&examined)),
             own_id: self.actor.id.to_string(),
             as_of: lens.moment(examined.now),
         })
+    }
+
+    /// The request that goes out: the kept one, or the one that would be made now.
+    fn preview(&self, examined: &Examined) -> PreviewView {
+        let none = |note: &str| PreviewView { text: None, note: note.to_owned() };
+        let secret = examined.outcome.contract.secret_fields.as_deref().unwrap_or_default();
+        if let Some(wire) = examined.wire.as_deref().and_then(|bytes| Wire::from_bytes(bytes).ok()) {
+            return request_preview(&wire, true, secret);
+        }
+        let Some(template) = &examined.tool.request else {
+            return none("An executor outside builds and sends the request; it is not known here.");
+        };
+        let face = examined.tool.destination.as_ref().and_then(|name| self.faces.get(name.as_str()));
+        let Some(face) = face else {
+            return none("The destination is not configured in this process, so nothing can be sent from here.");
+        };
+        let Some(bytes) = &examined.arguments else { return none("The arguments are too large to show here.") };
+        let Ok(arguments) = Json::parse(bytes) else { return none("The arguments do not read as JSON.") };
+        let names = Names {
+            key: examined.destination_key.as_ref(),
+            operation_key: &examined.record.head.key,
+            operation_id: &examined.record.head.id,
+            receipt: None,
+            arguments: &arguments,
+            argument_bytes: bytes,
+        };
+        match template.render(&examined.outcome.contract, &names, face) {
+            Ok(wire) => request_preview(&wire, false, secret),
+            Err(error) => none(&format!("No request can be made: {error}")),
+        }
     }
 
     /// The refused press with this key, if it is one on this operation.
@@ -417,4 +453,15 @@ fn line(record: &ActionRecord, lens: &Lens<'_>) -> ActionLine {
         created: created.as_deref(),
     };
     action_line(&parts, lens)
+}
+
+fn findings(examined: &Examined) -> Vec<(String, String)> {
+    examined.outcome.findings.iter().map(|finding| (finding.code.clone(), finding.text.clone())).collect()
+}
+
+/// Arguments to be edited: whole and as they are, or not at all. What the tool hides would be lost by editing what is shown.
+fn editable_arguments(examined: &Examined) -> Option<String> {
+    let hides = examined.outcome.contract.secret_fields.as_ref().is_some_and(|fields| !fields.is_empty());
+    let bytes = examined.arguments.as_ref().filter(|_| !hides)?;
+    String::from_utf8(bytes.clone()).ok()
 }

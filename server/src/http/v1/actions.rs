@@ -18,12 +18,14 @@ use super::document::{ActionDocument, PageDocument};
 use super::headers::{IDEMPOTENCY_REPLAYED, action_key, seen_version};
 use super::operations::{Pairs, bad_query, known_pairs, next_link, with_link};
 use crate::auth::SignedIn;
-use crate::http::body::{check_is_json, from_json, read_json, read_limited};
+use crate::http::body::{check_is_json, from_json, missing, read_json, read_limited};
 use crate::http::problem::{Answer, BAD_BODY, Problem};
 use crate::state::AppState;
 
 /// What `POST /operations/{id}/actions` takes; beside these the members of the action's own input: `receipt`, `reference`
-/// (`mark_succeeded`), `statement` (`adopt`), `pick` and `receipt` (`pick_verdict`), `to` (`assign`).
+/// (`mark_succeeded`), `statement` (`adopt`), `pick` and `receipt` (`pick_verdict`), `to` (`assign`), `arguments`
+/// (`change_arguments`, kept byte for byte), `attempts` and `deadline` (`grant_attempts`), `receipt` (`attach_evidence`,
+/// `compensate`, `waive`), `code` (`dismiss_finding`).
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "describes the body; the input's members differ from action to action")]
 pub struct ActionRequest {
@@ -54,7 +56,9 @@ pub async fn act(
     let key = action_key(&headers)?;
     let seen_version = seen_version(&headers)?;
     check_is_json(&headers)?;
-    let bytes = read_limited(&headers, body, state.config.limits.body_bytes).await?;
+    // Changed arguments may be as large as proposed ones.
+    let limits = &state.config.limits;
+    let bytes = read_limited(&headers, body, limits.arguments_bytes + limits.body_bytes).await?;
     let asked = read_request(&bytes)?;
     let act =
         Act { key, actor, seen_version, input: asked.input, reason: asked.reason, confirmation: asked.confirmation };
@@ -77,17 +81,22 @@ fn read_request(bytes: &[u8]) -> Answer<Asked> {
         Problem::new(BAD_BODY, format!("There is no action {name:?}. Nothing was done. Known are {known}."))
             .with("member", "action")
     })?;
-    // The record refuses what is only judged, and keeps that it was asked for.
-    let input = if action.is_carried_out() {
-        from_json(&without(bytes, &members, &["reason", "confirmation"]))?
-    } else {
-        ActionInput::Judged { named: action }
-    };
     Ok(Asked {
-        input,
+        input: read_input(bytes, &members, action)?,
         reason: crate::http::body::text(&members, "reason")?.unwrap_or_default().to_owned(),
         confirmation: crate::http::body::text(&members, "confirmation")?.map(str::to_owned),
     })
+}
+
+/// Changed arguments are kept byte for byte as they stand in the body.
+fn read_input(bytes: &[u8], members: &[Member], action: Action) -> Answer<ActionInput> {
+    if action == Action::ChangeArguments {
+        crate::http::body::members(bytes, &["action", "arguments", "reason", "confirmation"])?;
+        let arguments = members.iter().find(|member| member.name == "arguments").ok_or_else(|| missing("arguments"))?;
+        let text = bytes.get(arguments.span.clone()).unwrap_or_default();
+        return Ok(ActionInput::ChangeArguments { arguments: String::from_utf8_lossy(text).into_owned() });
+    }
+    from_json(&without(bytes, members, &["reason", "confirmation"]))
 }
 
 /// The object without some members, the others as they were written.

@@ -2,8 +2,10 @@
 //! what a call may do is decided in the ledger, exactly as for the console's pages.
 
 pub mod actions;
+pub mod destinations;
 pub mod document;
 pub mod events;
+pub mod executing;
 pub mod headers;
 pub mod live;
 pub mod openapi;
@@ -29,6 +31,15 @@ pub fn router() -> Router<AppState> {
         .route("/operations/{id}", get(operations::one))
         .route("/operations/{id}/arguments", get(operations::arguments))
         .route("/operations/{id}/actions", post(actions::act))
+        .route("/operations/{id}/lease", post(executing::lease))
+        .route("/operations/{id}/dispatches", post(executing::dispatch))
+        .route("/operations/{id}/outcomes", post(executing::outcome))
+        .route("/operations/{id}/evidence", post(executing::evidence))
+        .route("/destinations", get(destinations::list))
+        .route("/destinations/{name}/pause", put(destinations::pause))
+        .route("/workers", get(destinations::workers))
+        .route("/restore", get(destinations::restore))
+        .route("/restore/acknowledgement", post(destinations::acknowledge))
         .route("/queue", get(operations::queue))
         .route("/actions", get(actions::list))
         .route("/actions/{key}", get(actions::one))
@@ -45,6 +56,7 @@ pub fn router() -> Router<AppState> {
 /// Calls that run for as long as they must, and end when the process ends.
 pub fn streams() -> Router<AppState> {
     Router::new()
+        .route("/claims", post(executing::claim))
         .route("/events", post(events::take))
         .route("/live", get(live::follow))
         .method_not_allowed_fallback(method_not_allowed)

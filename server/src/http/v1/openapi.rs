@@ -4,7 +4,7 @@ use axum::Json;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use super::{actions, document, events, live, operations, sources, tools};
+use super::{actions, destinations, document, events, executing, live, operations, sources, tools};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -31,6 +31,16 @@ use super::{actions, document, events, live, operations, sources, tools};
         actions::decline,
         actions::one,
         actions::list,
+        executing::claim,
+        executing::lease,
+        executing::dispatch,
+        executing::outcome,
+        executing::evidence,
+        destinations::list,
+        destinations::pause,
+        destinations::workers,
+        destinations::restore,
+        destinations::acknowledge,
         live::follow,
         self::document,
     ),

@@ -6,7 +6,9 @@ use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use tallystick_domain::contract::Contract;
+use tallystick_domain::look_up::LookUpTemplate;
 use tallystick_domain::name::{DestinationName, ToolName};
+use tallystick_domain::request::RequestTemplate;
 use tallystick_domain::tool::{Class, Stake, Tool};
 use utoipa::ToSchema;
 
@@ -40,6 +42,14 @@ pub struct ToolDeclaration {
     /// Whether a guarded operation of this tool could be sent by us.
     #[serde(default)]
     pub executable: bool,
+    /// The request that is sent for it; with one the tool is executable.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    pub request: Option<RequestTemplate>,
+    /// How the truth is looked up.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    pub look_up: Option<LookUpTemplate>,
     /// Whether policy approves by itself what this tool proposes; counts for `read` and `idempotent` alone.
     #[serde(default)]
     pub auto_approve: bool,
@@ -55,7 +65,9 @@ impl ToolDeclaration {
             contract: self.contract,
             stake: self.stake,
             dual_threshold_minor: self.dual_threshold_minor,
-            executable: self.executable,
+            executable: self.executable || self.request.is_some(),
+            request: self.request,
+            look_up: self.look_up,
             auto_approve: self.auto_approve,
             declared: true,
             version: 0,
@@ -82,6 +94,12 @@ pub struct ToolDocument {
     pub dual_threshold_minor: Option<String>,
     /// Whether a guarded operation of this tool could be sent by us.
     pub executable: bool,
+    /// The request that is sent for it.
+    #[schema(value_type = Option<Object>)]
+    pub request: Option<RequestTemplate>,
+    /// How the truth is looked up.
+    #[schema(value_type = Option<Object>)]
+    pub look_up: Option<LookUpTemplate>,
     /// Whether policy approves by itself what it proposes.
     pub auto_approve: bool,
     /// Counts declarations.
@@ -98,6 +116,8 @@ impl From<Tool> for ToolDocument {
             stake: tool.stake,
             dual_threshold_minor: tool.dual_threshold_minor.map(|amount| amount.to_string()),
             executable: tool.executable,
+            request: tool.request,
+            look_up: tool.look_up,
             auto_approve: tool.auto_approve,
             version: tool.version,
         }

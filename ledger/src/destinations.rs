@@ -1,0 +1,107 @@
+//! Destinations as the record knows them: their scope, whether they are paused, and what retries they bear. Where they are
+//! and which credential they take is configuration and never comes here.
+
+use std::sync::Arc;
+
+use tallystick_domain::budget::Budget;
+use tallystick_domain::lease::Scope;
+use tallystick_domain::name::DestinationName;
+use tallystick_domain::permission::{Actor, Permission};
+
+use crate::audit::{Note, audit};
+use crate::people::{system_actor, unknown};
+use crate::{Ledger, LedgerError};
+
+/// A destination.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// Its name in configuration.
+    pub name: DestinationName,
+    /// Counts changes of its scope.
+    pub version: u64,
+    /// The account, region, endpoint and credential in which keys are unique there.
+    pub scope: Scope,
+    /// Whether nothing is sent to it for now.
+    pub is_paused: bool,
+    /// What retries it bears; none until something was sent.
+    pub budget: Option<Budget>,
+}
+
+impl Ledger {
+    /// Tells the record which destinations this process was configured with. A scope that changed makes permits from
+    /// before it useless (4.6), and the operations of its tools are folded again.
+    pub async fn configure_destinations(&self, configured: &[(DestinationName, Scope)]) -> Result<(), LedgerError> {
+        let (ids, configured) = (self.ids(), Arc::new(configured.to_vec()));
+        self.store()
+            .write(move |tx| {
+                let (ids, configured) = (Arc::clone(&ids), Arc::clone(&configured));
+                Box::pin(async move {
+                    tx.lock_names(configured.iter().map(|(name, _)| name.as_str())).await?;
+                    let now = tx.now().await?;
+                    for (name, scope) in configured.iter() {
+                        let before = tx.destination(name.as_str(), false).await?;
+                        if before.as_ref().is_some_and(|before| before.scope == *scope) {
+                            continue;
+                        }
+                        let version = before.as_ref().map_or(0, |before| before.version) + 1;
+                        let is_paused = before.as_ref().is_some_and(|before| before.is_paused);
+                        let one =
+                            Destination { name: name.clone(), version, scope: scope.clone(), is_paused, budget: None };
+                        tx.destination_save(&one, now).await?;
+                        if before.is_some() {
+                            for tool in tx.tools().await? {
+                                if tool.destination.as_ref() == Some(name) {
+                                    tx.refold_insert(&ids.new_id(now), "tool", tool.name.as_str(), now).await?;
+                                }
+                            }
+                        }
+                        let detail = serde_json::json!({ "version": version });
+                        let note =
+                            Note { verb: "configure_destination", subject: name.as_str(), status: "done", detail };
+                        audit(tx, ids.as_ref(), now, &system_actor(), note).await?;
+                    }
+                    Ok(())
+                })
+            })
+            .await?;
+        self.finish_refolds().await?;
+        Ok(())
+    }
+
+    /// Stops sending to a destination, or goes on. What is on its way is not stopped.
+    pub async fn pause_destination(
+        &self,
+        by: &Actor,
+        name: &DestinationName,
+        is_paused: bool,
+    ) -> Result<Destination, LedgerError> {
+        self.permit(by, Permission::Administer, name.as_str()).await?;
+        let (ids, by, name) = (self.ids(), by.clone(), name.clone());
+        let paused = self.store().write(move |tx| {
+            let (ids, by, name) = (Arc::clone(&ids), by.clone(), name.clone());
+            Box::pin(async move {
+                tx.lock_names([name.as_str()].into_iter()).await?;
+                let now = tx.now().await?;
+                let Some(before) = tx.destination(name.as_str(), true).await? else {
+                    return Err(unknown("destination", name.as_str()));
+                };
+                let one = Destination { is_paused, ..before };
+                tx.destination_save(&one, now).await?;
+                let verb = if is_paused { "pause_destination" } else { "resume_destination" };
+                let detail = serde_json::json!({});
+                audit(tx, ids.as_ref(), now, &by, Note { verb, subject: name.as_str(), status: "done", detail })
+                    .await?;
+                Ok(one)
+            })
+        });
+        let paused = paused.await?;
+        self.note_change();
+        Ok(paused)
+    }
+
+    /// Every destination that a process was configured with, by name.
+    pub async fn destinations(&self, by: &Actor) -> Result<Vec<Destination>, LedgerError> {
+        self.permit(by, Permission::Read, "destinations").await?;
+        self.store().read(|tx| Box::pin(tx.destinations())).await
+    }
+}

@@ -1,0 +1,267 @@
+//! What execution keeps: candidates for work, the bytes that go out, sends without an end, destinations, workers.
+
+use std::sync::LazyLock;
+
+use tallystick_domain::budget::{Budget, Token};
+use tallystick_domain::fingerprint::Hash;
+use tallystick_domain::lease::Scope;
+use tallystick_domain::name::{DestinationName, OperationId};
+use tallystick_domain::time::Timestamp;
+
+use super::table::Table;
+use super::value::{Cells, to_json};
+use super::{Conn, Tx, WORKSPACE, postgres};
+use crate::LedgerError;
+use crate::destinations::Destination;
+use crate::executing::SeenWorker;
+
+static WIRE: Table = Table {
+    name: "wire",
+    columns: &["workspace_id", "op_id", "args_version", "bytes", "wire_hash", "made_at"],
+    on_conflict: "",
+};
+static SENDING: Table = Table {
+    name: "sending",
+    columns: &["workspace_id", "op_id", "epoch", "incarnation", "destination", "dispatched_at", "token"],
+    on_conflict: "",
+};
+
+/// Index: `operation_by_claim`. `$4`: whether the destination's budget admits further sends.
+pub(super) const CLAIMABLE: &str = "SELECT op_id FROM operation
+     WHERE workspace_id = $1 AND tool = $2 AND claim_at <= $3 AND (attempts = 0 OR $4)
+     ORDER BY claim_at, op_id LIMIT $5";
+static CLAIMABLE_SKIPPING: LazyLock<&'static str> =
+    LazyLock::new(|| format!("{CLAIMABLE}{} SKIP LOCKED", postgres::LOCK_ROWS).leak());
+/// Index: `operation_by_look_up`, then the primary key of `looking`.
+pub(super) const TO_LOOK_UP: &str = "SELECT op_id FROM operation
+     WHERE workspace_id = $1 AND tool = $2 AND look_up_at <= $3 AND NOT EXISTS (SELECT 1 FROM looking
+         WHERE looking.workspace_id = operation.workspace_id AND looking.op_id = operation.op_id AND until > $3)
+     ORDER BY look_up_at, op_id LIMIT $4";
+/// Index: primary key of looking.
+const TAKE_LOOK: &str = "INSERT INTO looking (workspace_id, op_id, until) VALUES ($1, $2, $3)
+     ON CONFLICT (workspace_id, op_id) DO UPDATE SET until = excluded.until WHERE looking.until <= $4";
+const END_LOOK: &str = "DELETE FROM looking WHERE workspace_id = $1 AND op_id = $2";
+/// Index: primary key of wire.
+pub(super) const KEPT_WIRE: &str = "SELECT bytes, wire_hash FROM wire
+     WHERE workspace_id = $1 AND op_id = $2 AND args_version = $3";
+/// Index: primary key of sending.
+pub(super) const ONE_SENDING: &str = "SELECT destination, token FROM sending
+     WHERE workspace_id = $1 AND op_id = $2 AND epoch = $3";
+const END_SENDING: &str = "DELETE FROM sending WHERE workspace_id = $1 AND op_id = $2 AND epoch = $3";
+/// Index: `sending_by_incarnation`.
+pub(super) const SENT_BY: &str = "SELECT op_id FROM sending WHERE workspace_id = $1 AND incarnation = $2
+     ORDER BY op_id LIMIT $3";
+const FORGET_SENT_BY: &str = "DELETE FROM sending WHERE workspace_id = $1 AND incarnation = $2 AND op_id = $3";
+/// Index: `sending_by_incarnation`.
+const SENDERS: &str =
+    "SELECT DISTINCT incarnation FROM sending WHERE workspace_id = $1 ORDER BY incarnation LIMIT 1000";
+/// Index: primary key of destination.
+const DESTINATION: &str = "SELECT name, version, scope, is_paused, budget FROM destination
+     WHERE workspace_id = $1 AND name = $2";
+static DESTINATION_LOCKED: LazyLock<&'static str> =
+    LazyLock::new(|| format!("{DESTINATION}{}", postgres::LOCK_ROWS).leak());
+const DESTINATIONS: &str = "SELECT name, version, scope, is_paused, budget FROM destination
+     WHERE workspace_id = $1 ORDER BY name LIMIT 10000";
+const SAVE_DESTINATION: &str = "INSERT INTO destination (workspace_id, name, version, scope, is_paused, changed_at)
+     VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (workspace_id, name) DO UPDATE
+     SET version = excluded.version, scope = excluded.scope, is_paused = excluded.is_paused,
+         changed_at = excluded.changed_at";
+const SAVE_BUDGET: &str = "UPDATE destination SET budget = $1 WHERE workspace_id = $2 AND name = $3";
+const SEE_WORKER: &str = "INSERT INTO worker (workspace_id, name, incarnation, seen_at, offset_micros)
+     VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (workspace_id, name) DO UPDATE
+     SET incarnation = excluded.incarnation, seen_at = excluded.seen_at, offset_micros = excluded.offset_micros";
+const WORKERS: &str = "SELECT name, incarnation, seen_at, offset_micros FROM worker
+     WHERE workspace_id = $1 ORDER BY seen_at DESC, name LIMIT 200";
+
+/// A send whose end was not on record.
+pub(crate) struct Unended {
+    pub(crate) destination: Option<String>,
+    pub(crate) token: Option<Token>,
+}
+
+impl Tx {
+    /// Operations of a tool that may be claimed, what waits longest first. Rows that another process holds are passed over.
+    pub(crate) async fn claimable(
+        &mut self,
+        tool: &str,
+        now: Timestamp,
+        may_repeat: bool,
+        limit: u32,
+    ) -> Result<Vec<OperationId>, LedgerError> {
+        let sql = match self.conn {
+            Conn::Postgres(_) => *CLAIMABLE_SKIPPING,
+            Conn::Sqlite(_) | Conn::SqliteReader(_) | Conn::PostgresReader(_) => CLAIMABLE,
+        };
+        let rows = self.fetch(sql, vec![WORKSPACE.into(), tool.into(), now.into(), may_repeat.into(), limit.into()]);
+        ids(rows.await?)
+    }
+
+    /// Operations of a tool that are to be looked up, and that nobody looks up now.
+    pub(crate) async fn look_ups_due(
+        &mut self,
+        tool: &str,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<OperationId>, LedgerError> {
+        ids(self.fetch(TO_LOOK_UP, vec![WORKSPACE.into(), tool.into(), now.into(), limit.into()]).await?)
+    }
+
+    /// Takes a look-up; false if somebody else has it.
+    pub(crate) async fn look_take(&mut self, id: &str, now: Timestamp, until: Timestamp) -> Result<bool, LedgerError> {
+        let taken = self.execute(TAKE_LOOK, vec![WORKSPACE.into(), id.into(), until.into(), now.into()]).await?;
+        Ok(taken == 1)
+    }
+
+    /// Gives a look-up back.
+    pub(crate) async fn look_end(&mut self, id: &str) -> Result<(), LedgerError> {
+        self.execute(END_LOOK, vec![WORKSPACE.into(), id.into()]).await.map(|_| ())
+    }
+
+    /// The request that is kept for one version of the arguments.
+    pub(crate) async fn wire(&mut self, id: &str, args_version: u32) -> Result<Option<(Vec<u8>, Hash)>, LedgerError> {
+        let row = self.fetch_one(KEPT_WIRE, vec![WORKSPACE.into(), id.into(), args_version.into()]).await?;
+        row.map(|mut cells| Ok((cells.bytes()?, cells.hash()?))).transpose()
+    }
+
+    /// Keeps a request.
+    pub(crate) async fn wire_insert(
+        &mut self,
+        id: &str,
+        args_version: u32,
+        bytes: Vec<u8>,
+        hash: Hash,
+        now: Timestamp,
+    ) -> Result<(), LedgerError> {
+        let row = vec![WORKSPACE.into(), id.into(), args_version.into(), bytes.into(), hash.into(), now.into()];
+        self.insert(&WIRE, vec![row]).await.map(|_| ())
+    }
+
+    /// Notes a send whose end is to come.
+    pub(crate) async fn sending_insert(
+        &mut self,
+        id: &str,
+        epoch: u64,
+        incarnation: &str,
+        destination: Option<&str>,
+        token: Option<&Token>,
+        now: Timestamp,
+    ) -> Result<(), LedgerError> {
+        let row = vec![
+            WORKSPACE.into(),
+            id.into(),
+            epoch.into(),
+            incarnation.into(),
+            destination.into(),
+            now.into(),
+            token.map(to_json).transpose()?.into(),
+        ];
+        self.insert(&SENDING, vec![row]).await.map(|_| ())
+    }
+
+    /// Takes the note of a send away, once.
+    pub(crate) async fn sending_end(&mut self, id: &str, epoch: u64) -> Result<Option<Unended>, LedgerError> {
+        let key = vec![WORKSPACE.into(), id.into(), epoch.into()];
+        let Some(mut cells) = self.fetch_one(ONE_SENDING, key.clone()).await? else { return Ok(None) };
+        if self.execute(END_SENDING, key).await? == 0 {
+            return Ok(None);
+        }
+        let destination = cells.text_opt()?;
+        let token = cells.text_opt()?.and_then(|text| serde_json::from_str(&text).ok());
+        Ok(Some(Unended { destination, token }))
+    }
+
+    /// Operations that a process sent and whose end is not on record.
+    pub(crate) async fn sent_by(&mut self, incarnation: &str, limit: u32) -> Result<Vec<OperationId>, LedgerError> {
+        ids(self.fetch(SENT_BY, vec![WORKSPACE.into(), incarnation.into(), limit.into()]).await?)
+    }
+
+    /// Forgets that a process was sending an operation.
+    pub(crate) async fn sent_by_end(&mut self, incarnation: &str, id: &str) -> Result<(), LedgerError> {
+        self.execute(FORGET_SENT_BY, vec![WORKSPACE.into(), incarnation.into(), id.into()]).await.map(|_| ())
+    }
+
+    /// Processes that have sends without an end.
+    pub(crate) async fn senders(&mut self) -> Result<Vec<String>, LedgerError> {
+        let rows = self.fetch(SENDERS, vec![WORKSPACE.into()]).await?;
+        rows.into_iter().map(|mut cells| cells.text()).collect()
+    }
+
+    /// A destination. In a write transaction of PostgreSQL its row stays locked until the end where `to_spend`.
+    pub(crate) async fn destination(&mut self, name: &str, to_spend: bool) -> Result<Option<Destination>, LedgerError> {
+        let sql = match self.conn {
+            Conn::Postgres(_) if to_spend => *DESTINATION_LOCKED,
+            _ => DESTINATION,
+        };
+        let row = self.fetch_one(sql, vec![WORKSPACE.into(), name.into()]).await?;
+        row.map(|mut cells| read_destination(&mut cells)).transpose()
+    }
+
+    /// Every destination, by name.
+    pub(crate) async fn destinations(&mut self) -> Result<Vec<Destination>, LedgerError> {
+        let rows = self.fetch(DESTINATIONS, vec![WORKSPACE.into()]).await?;
+        rows.into_iter().map(|mut cells| read_destination(&mut cells)).collect()
+    }
+
+    /// Saves a destination, its budget aside.
+    pub(crate) async fn destination_save(&mut self, one: &Destination, now: Timestamp) -> Result<(), LedgerError> {
+        let args = vec![
+            WORKSPACE.into(),
+            one.name.as_str().into(),
+            one.version.into(),
+            to_json(&one.scope)?.into(),
+            one.is_paused.into(),
+            now.into(),
+        ];
+        self.execute(SAVE_DESTINATION, args).await?;
+        self.tell("destination", one.name.as_str(), one.version);
+        Ok(())
+    }
+
+    /// Saves a destination's budget.
+    pub(crate) async fn budget_save(&mut self, name: &str, budget: &Budget) -> Result<(), LedgerError> {
+        self.execute(SAVE_BUDGET, vec![to_json(budget)?.into(), WORKSPACE.into(), name.into()]).await.map(|_| ())
+    }
+
+    /// Notes that a worker spoke.
+    pub(crate) async fn worker_see(&mut self, worker: &SeenWorker) -> Result<(), LedgerError> {
+        let args = vec![
+            WORKSPACE.into(),
+            worker.name.as_str().into(),
+            worker.incarnation.as_str().into(),
+            worker.seen_at.into(),
+            worker.offset_micros.into(),
+        ];
+        self.execute(SEE_WORKER, args).await.map(|_| ())
+    }
+
+    /// Workers, the last that spoke first.
+    pub(crate) async fn workers(&mut self) -> Result<Vec<SeenWorker>, LedgerError> {
+        let rows = self.fetch(WORKERS, vec![WORKSPACE.into()]).await?;
+        rows.into_iter()
+            .map(|mut cells| {
+                Ok(SeenWorker {
+                    name: cells.text()?,
+                    incarnation: cells.text()?,
+                    seen_at: cells.at()?,
+                    offset_micros: cells.int_opt()?,
+                })
+            })
+            .collect()
+    }
+}
+
+fn read_destination(cells: &mut Cells) -> Result<Destination, LedgerError> {
+    let (name, version) = (cells.parsed(DestinationName::parse)?, cells.version()?);
+    let scope: Scope = cells.json()?;
+    let is_paused = cells.bool()?;
+    let budget = cells.text_opt()?;
+    let budget = budget.map(|text| serde_json::from_str(&text)).transpose();
+    let budget = budget.map_err(|error| LedgerError::Corrupt { what: format!("budget of {name}: {error}") })?;
+    Ok(Destination { name, version, scope, is_paused, budget })
+}
+
+fn ids(rows: Vec<Cells>) -> Result<Vec<OperationId>, LedgerError> {
+    rows.into_iter().map(|mut cells| cells.parsed(OperationId::parse)).collect()
+}

@@ -1,0 +1,424 @@
+//! Claim, dispatch, outcome (semantics 4.6), as executors see them: one lease, one send, one token, whoever races.
+
+use std::time::Duration;
+
+use tallystick_domain::action::ActionInput;
+use tallystick_domain::attempt::{End, Phase, ReportedOutcome};
+use tallystick_domain::budget::BudgetKind;
+use tallystick_domain::contract::{
+    Consistency, Contract, LayerRetries, LookUp, LookUpBy, OnInFlight, OnMismatch, Stores, Verification,
+};
+use tallystick_domain::evidence::{Claim, Evidence, LinkedBy, Trust};
+use tallystick_domain::guard::Guard;
+use tallystick_domain::lease::Scope;
+use tallystick_domain::look_up::LookUpTemplate;
+use tallystick_domain::name::{DestinationName, OperationId, Receipt, SourceName, ToolName};
+use tallystick_domain::operation::{Fact, State};
+use tallystick_domain::refusal::Refusal;
+use tallystick_domain::time::Timestamp;
+use tallystick_domain::tool::{Class, Tool};
+use tallystick_domain::transition::Worker;
+use tallystick_ledger::executing::{ClaimRequest, Claimed, DispatchRequest};
+use tallystick_ledger::people::executor_actor;
+use tallystick_ledger::{Ledger, LedgerError};
+
+use crate::rig::{Engine, Rig, act, actor, admin, automation, proposal, tool};
+use tallystick_domain::permission::Role;
+
+on_both! {
+    one_of_two_who_race_gets_the_lease,
+    a_claim_answers_with_what_a_sender_needs,
+    the_dispatch_is_fenced_by_its_epoch,
+    an_outcome_reported_twice_is_one_and_late_it_is_as_true,
+    an_approval_that_ran_out_refuses_and_gives_the_lease_back,
+    a_budget_is_shared_and_comes_back_once,
+    a_claim_passes_over_what_is_paused,
+    a_dead_sender_is_told_to_its_operations,
+    a_look_up_is_taken_once_and_its_find_is_evidence,
+    a_restore_holds_every_dispatch_until_a_person_has_read,
+    our_own_names_are_nobodys,
+    changed_arguments_are_the_ones_that_are_sent,
+    a_moved_scope_forbids_the_repeat,
+}
+
+fn worker(name: &str) -> Worker {
+    Worker { name: name.into(), incarnation: format!("{name}-1") }
+}
+
+fn sending_tool(name: &str, class: Class) -> Tool {
+    let contract = Contract {
+        key_retention_s: Some(86_400),
+        stores: Some(Stores::AnyOnceStarted),
+        on_mismatch: Some(OnMismatch::Error),
+        on_in_flight: Some(OnInFlight::Blocks),
+        layer_retries: Some(LayerRetries::Off),
+        intermediaries: Some(false),
+        verification: Some(Verification::TestedLive),
+        scope: Some(Vec::new()),
+        lookup: Some(LookUp { by: LookUpBy::Key, consistency: Some(Consistency::Strong), complete: true }),
+        client_deadline_s: Some(10),
+        max_arrival_delay_s: Some(10),
+        lease_s: Some(20),
+        ..Contract::default()
+    };
+    let look_up: LookUpTemplate =
+        serde_json::from_str(r#"{"path":"/x?key={key}","items":"/data","receipt":"/id"}"#).unwrap();
+    Tool { contract, look_up: Some(look_up), ..tool(name, class) }
+}
+
+async fn authorised(rig: &Rig, key: &str) -> OperationId {
+    let new = proposal(key, "pay", &format!(r#"{{"order":"{key}"}}"#));
+    let made = rig.ledger.propose_operation(&automation(), new).await.unwrap().operation;
+    let approve = act(&format!("approve {key}"), &actor("ida", Role::Approver), ActionInput::Approve {}, made.version);
+    let answer = rig.ledger.act(&made.head.id, approve).await.unwrap();
+    assert!(answer.record.refusal.is_none(), "{:?}", answer.record.refusal);
+    made.head.id
+}
+
+fn wanted(name: &str) -> ClaimRequest {
+    ClaimRequest {
+        worker: worker(name),
+        tools: vec![ToolName::parse("pay").unwrap()],
+        limit: 1,
+        lease: None,
+        clock: None,
+    }
+}
+
+async fn claim(ledger: &Ledger, name: &str) -> Option<Claimed> {
+    ledger.claim(&executor_actor(), wanted(name)).await.unwrap().pop()
+}
+
+fn dispatch_as(name: &str, epoch: u64) -> DispatchRequest {
+    DispatchRequest {
+        epoch,
+        worker: worker(name),
+        source: SourceName::own_executor(),
+        layer: None,
+        wire: Some(b"POST /x HTTP/1.1\r\n\r\n".to_vec()),
+        wire_hash: None,
+    }
+}
+
+fn answered(receipt: &str) -> End {
+    End { http: Some(201), receipt: Some(Receipt::parse(receipt).unwrap()), ..End::new(ReportedOutcome::Ok) }
+}
+
+fn timed_out() -> End {
+    End { phase: Some(Phase::Written), bytes_sent: Some(10), ..End::new(ReportedOutcome::Timeout) }
+}
+
+async fn report(ledger: &Ledger, id: &OperationId, epoch: u64, end: End) -> String {
+    let source = SourceName::own_executor();
+    let answer = ledger.report_outcome(&executor_actor(), id, epoch, &source, end).await.unwrap();
+    answer.operation.row.state.to_string()
+}
+
+async fn start(rig: &Rig) -> Timestamp {
+    let now = crate::rig::at("2026-10-05T09:00:00Z");
+    rig.ledger.set_clock(now).await.unwrap();
+    rig.ledger.declare_tool(&admin(), sending_tool("pay", Class::Reversible)).await.unwrap();
+    now
+}
+
+fn failed_guards(error: &LedgerError) -> Vec<Guard> {
+    let LedgerError::Refused(Refusal::GuardsFailed { failed, .. }) = error else { panic!("{error}") };
+    failed.iter().map(|result| result.guard).collect()
+}
+
+async fn one_of_two_who_race_gets_the_lease(rig: Rig) {
+    start(&rig).await;
+    let other = rig.another().await;
+    for number in 0..50 {
+        let id = authorised(&rig, &format!("order-{number}")).await;
+        let (one, two) = tokio::join!(claim(&rig.ledger, "one"), claim(&other, "two"));
+        let held: Vec<Claimed> = one.into_iter().chain(two).collect();
+        assert_eq!(held.len(), 1, "race {number}");
+        assert_eq!(held[0].operation.head.id, id);
+        // Both dispatch under the same epoch, as a copy of a worker would: one send is on record.
+        let epoch = held[0].epoch;
+        let by = executor_actor();
+        let (first, second) = tokio::join!(
+            rig.ledger.dispatch(&by, &id, dispatch_as("one", epoch)),
+            other.dispatch(&by, &id, dispatch_as("two", epoch)),
+        );
+        assert_eq!(u32::from(first.is_ok()) + u32::from(second.is_ok()), 1, "race {number}");
+        report(&rig.ledger, &id, epoch, answered(&format!("re_{number}"))).await;
+    }
+    rig.assert_verified().await;
+}
+
+async fn a_claim_answers_with_what_a_sender_needs(rig: Rig) {
+    start(&rig).await;
+    let id = authorised(&rig, "order-1").await;
+    let claimed = claim(&rig.ledger, "one").await.unwrap();
+    assert_eq!(claimed.arguments, br#"{"order":"order-1"}"#);
+    assert_eq!((claimed.epoch, claimed.args_version), (1, 1));
+    assert!(claimed.destination_key.unwrap().as_str().starts_with("ts-"));
+    assert!(claim(&rig.ledger, "two").await.is_none(), "held");
+    let listed = rig.ledger.release_claim(&executor_actor(), &id, 1, "changed my mind").await.unwrap();
+    assert_eq!(listed.row.state, State::Authorized);
+    assert_eq!(claim(&rig.ledger, "two").await.unwrap().epoch, 2);
+    let error = rig.ledger.release_claim(&executor_actor(), &id, 1, "again").await.unwrap_err();
+    assert_eq!(failed_guards(&error), [Guard::LeaseHeld]);
+    let clock = Some(crate::rig::at("2026-10-05T09:04:00Z"));
+    rig.ledger.claim(&executor_actor(), ClaimRequest { clock, ..wanted("three") }).await.unwrap();
+    let workers = rig.ledger.workers(&admin()).await.unwrap();
+    let three = workers.iter().find(|worker| worker.name == "three").unwrap();
+    assert_eq!(three.offset_micros, Some(240_000_000), "four minutes ahead, and nothing follows from it");
+}
+
+async fn the_dispatch_is_fenced_by_its_epoch(rig: Rig) {
+    let now = start(&rig).await;
+    let id = authorised(&rig, "order-1").await;
+    let first = claim(&rig.ledger, "one").await.unwrap();
+    rig.ledger.set_clock(now.plus(Duration::from_mins(1))).await.unwrap();
+    rig.ledger.sweep(10).await.unwrap();
+    let second = claim(&rig.ledger, "two").await.unwrap();
+    assert_eq!((first.epoch, second.epoch), (1, 2));
+    let error = rig.ledger.dispatch(&executor_actor(), &id, dispatch_as("one", 1)).await.unwrap_err();
+    assert!(failed_guards(&error).contains(&Guard::LeaseHeld), "{error}");
+    let sent = rig.ledger.dispatch(&executor_actor(), &id, dispatch_as("two", 2)).await.unwrap();
+    assert_eq!(sent.attempt, 1);
+    assert_eq!(rig.count("sending").await, 1);
+    // I10: the old epoch changes nothing, because nothing was sent under it.
+    let source = SourceName::own_executor();
+    let stale = rig.ledger.report_outcome(&executor_actor(), &id, 1, &source, answered("re_0")).await.unwrap_err();
+    assert!(stale.to_string().contains("nothing was dispatched under lease 1"), "{stale}");
+    assert_eq!(report(&rig.ledger, &id, 2, answered("re_1")).await, "succeeded");
+    assert_eq!(rig.count("sending").await, 0);
+    rig.assert_verified().await;
+}
+
+async fn an_outcome_reported_twice_is_one_and_late_it_is_as_true(rig: Rig) {
+    let now = start(&rig).await;
+    let id = authorised(&rig, "order-1").await;
+    claim(&rig.ledger, "one").await.unwrap();
+    rig.ledger.dispatch(&executor_actor(), &id, dispatch_as("one", 1)).await.unwrap();
+    rig.ledger.set_clock(now.plus(Duration::from_secs(100))).await.unwrap();
+    rig.ledger.sweep(10).await.unwrap();
+    assert_eq!(rig.state("order-1").await, "uncertain(crashed)");
+    assert_eq!(report(&rig.ledger, &id, 1, answered("re_1")).await, "succeeded");
+    let version = rig.listed("order-1").await.unwrap().version;
+    assert_eq!(report(&rig.ledger, &id, 1, answered("re_1")).await, "succeeded");
+    assert_eq!(rig.listed("order-1").await.unwrap().version, version, "nothing was added");
+    rig.assert_verified().await;
+}
+
+async fn an_approval_that_ran_out_refuses_and_gives_the_lease_back(rig: Rig) {
+    let now = start(&rig).await;
+    let id = authorised(&rig, "order-1").await;
+    // Seconds before the approval ends.
+    rig.ledger.set_clock(now.plus(Duration::from_secs(8 * 3600 - 5))).await.unwrap();
+    claim(&rig.ledger, "one").await.unwrap();
+    rig.ledger.set_clock(now.plus(Duration::from_secs(8 * 3600 + 5))).await.unwrap();
+    let error = rig.ledger.dispatch(&executor_actor(), &id, dispatch_as("one", 1)).await.unwrap_err();
+    assert_eq!(failed_guards(&error), [Guard::ApprovalLive]);
+    assert_eq!(rig.state("order-1").await, "approval_expired");
+    assert_eq!((rig.count("sending").await, rig.count("wire").await), (0, 0));
+    assert!(claim(&rig.ledger, "two").await.is_none());
+    rig.assert_verified().await;
+}
+
+async fn a_budget_is_shared_and_comes_back_once(rig: Rig) {
+    let now = start(&rig).await;
+    let psp = DestinationName::parse("psp").unwrap();
+    rig.ledger.configure_destinations(&[(psp.clone(), Scope::default())]).await.unwrap();
+    let contract =
+        Contract { budget_kind: Some(BudgetKind::Bucket), ..sending_tool("pay", Class::Reversible).contract };
+    rig.ledger.declare_tool(&admin(), Tool { contract, ..sending_tool("pay", Class::Reversible) }).await.unwrap();
+    let tokens = || async {
+        let all = rig.ledger.destinations(&admin()).await.unwrap();
+        match &all[0].budget {
+            Some(tallystick_domain::budget::Budget::Bucket(bucket)) => bucket.tokens(),
+            _ => 500,
+        }
+    };
+    let id = authorised(&rig, "order-1").await;
+    claim(&rig.ledger, "one").await.unwrap();
+    rig.ledger.dispatch(&executor_actor(), &id, dispatch_as("one", 1)).await.unwrap();
+    assert_eq!(tokens().await, 500, "a first send is free");
+    assert_eq!(report(&rig.ledger, &id, 1, timed_out()).await, "uncertain(timeout)");
+    rig.ledger.set_clock(now.plus(Duration::from_mins(1))).await.unwrap();
+    let other = rig.another().await;
+    let again = claim(&other, "two").await.unwrap();
+    other.dispatch(&executor_actor(), &id, dispatch_as("two", again.epoch)).await.unwrap();
+    assert_eq!(tokens().await, 486, "a retry costs 14");
+    let refused = End { phase: Some(Phase::Connect), bytes_sent: Some(0), ..End::new(ReportedOutcome::Error) };
+    report(&other, &id, again.epoch, refused.clone()).await;
+    assert_eq!(tokens().await, 500, "what never left comes back");
+    report(&other, &id, again.epoch, refused).await;
+    assert_eq!(tokens().await, 500, "once");
+    rig.assert_verified().await;
+}
+
+async fn a_claim_passes_over_what_is_paused(rig: Rig) {
+    start(&rig).await;
+    let psp = DestinationName::parse("psp").unwrap();
+    rig.ledger.configure_destinations(&[(psp.clone(), Scope::default())]).await.unwrap();
+    authorised(&rig, "order-1").await;
+    rig.ledger.pause_destination(&admin(), &psp, true).await.unwrap();
+    assert!(claim(&rig.ledger, "one").await.is_none());
+    assert!(!rig.ledger.has_claimable(&wanted("one").tools).await.unwrap());
+    rig.ledger.pause_destination(&admin(), &psp, false).await.unwrap();
+    assert!(rig.ledger.has_claimable(&wanted("one").tools).await.unwrap());
+    assert!(claim(&rig.ledger, "one").await.is_some());
+}
+
+async fn a_dead_sender_is_told_to_its_operations(rig: Rig) {
+    let now = start(&rig).await;
+    let id = authorised(&rig, "order-1").await;
+    claim(&rig.ledger, "one").await.unwrap();
+    rig.ledger.dispatch(&executor_actor(), &id, dispatch_as("one", 1)).await.unwrap();
+    assert_eq!(rig.ledger.senders().await.unwrap(), ["one-1"]);
+    rig.ledger.set_clock(now.plus(Duration::from_secs(100))).await.unwrap();
+    rig.ledger.sweep(10).await.unwrap();
+    let sent_at = now.plus(Duration::from_secs(90));
+    let listed = rig.ledger.record_look_up(&executor_actor(), &id, sent_at, vec![Claim::Absent]).await.unwrap();
+    assert_eq!(listed.row.state.to_string(), "uncertain(crashed)", "it may stand still");
+    assert_eq!(rig.ledger.sender_gone(&executor_actor(), "one-1", "its lock was free").await.unwrap(), 1);
+    assert_eq!(rig.state("order-1").await, "retry_wait", "K6");
+    assert!(rig.ledger.senders().await.unwrap().is_empty());
+    assert_eq!(rig.ledger.sender_gone(&executor_actor(), "one-1", "again").await.unwrap(), 0);
+    rig.assert_verified().await;
+}
+
+async fn a_look_up_is_taken_once_and_its_find_is_evidence(rig: Rig) {
+    start(&rig).await;
+    let id = authorised(&rig, "order-1").await;
+    claim(&rig.ledger, "one").await.unwrap();
+    rig.ledger.dispatch(&executor_actor(), &id, dispatch_as("one", 1)).await.unwrap();
+    report(&rig.ledger, &id, 1, timed_out()).await;
+    let tools = wanted("one").tools;
+    let other = rig.another().await;
+    let by = executor_actor();
+    let (one, two) = tokio::join!(rig.ledger.take_look_ups(&by, &tools, 4), other.take_look_ups(&by, &tools, 4));
+    let mut taken: Vec<_> = one.unwrap().into_iter().chain(two.unwrap()).collect();
+    assert_eq!(taken.len(), 1);
+    let task = taken.remove(0);
+    assert!(task.destination_key.is_some());
+    let found = vec![Claim::Executed { receipt: Receipt::parse("re_1").unwrap() }];
+    let listed = rig.ledger.record_look_up(&by, &id, task.sent_at, found).await.unwrap();
+    assert_eq!(listed.row.state.to_string(), "succeeded");
+    assert!(rig.ledger.take_look_ups(&by, &tools, 4).await.unwrap().is_empty());
+    rig.assert_verified().await;
+}
+
+async fn a_restore_holds_every_dispatch_until_a_person_has_read(rig: Rig) {
+    let now = start(&rig).await;
+    let done = authorised(&rig, "order-0").await;
+    claim(&rig.ledger, "one").await.unwrap();
+    rig.ledger.dispatch(&executor_actor(), &done, dispatch_as("one", 1)).await.unwrap();
+    report(&rig.ledger, &done, 1, answered("re_0")).await;
+    let id = authorised(&rig, "order-1").await;
+    let held = claim(&rig.ledger, "one").await.unwrap();
+    let backup_at = now;
+    rig.ledger.set_clock(now.plus(Duration::from_secs(5))).await.unwrap();
+    assert_eq!(rig.ledger.declare_restored(&admin(), backup_at).await.unwrap(), 1, "what is final stays");
+    assert_eq!(
+        rig.ledger.declare_restored(&admin(), backup_at).await.unwrap(),
+        0,
+        "again it goes on, and finds nothing"
+    );
+    assert_eq!(rig.state("order-1").await, "uncertain(restored)");
+    let error = rig.ledger.dispatch(&executor_actor(), &id, dispatch_as("one", held.epoch)).await.unwrap_err();
+    assert!(failed_guards(&error).contains(&Guard::RestoreAcknowledged), "{error}");
+    authorised(&rig, "order-2").await;
+    assert!(claim(&rig.ledger, "two").await.is_none(), "not even what was proposed since");
+    let error = rig.ledger.acknowledge_restore(&automation()).await.unwrap_err();
+    assert!(matches!(error, LedgerError::Refused(Refusal::NotPermitted { .. })), "{error}");
+    rig.ledger.acknowledge_restore(&admin()).await.unwrap();
+    // Epochs given after the copy and forgotten with it are all below this one.
+    let claimed = claim(&rig.ledger, "two").await.unwrap();
+    assert!(claimed.epoch == 1 || claimed.epoch > 1_000_000, "{}", claimed.epoch);
+    rig.assert_verified().await;
+}
+
+async fn our_own_names_are_nobodys(rig: Rig) {
+    start(&rig).await;
+    let id = authorised(&rig, "order-1").await;
+    let own = SourceName::own_reader();
+    let error = rig.ledger.declare_source(&admin(), &own, Trust::Unknown).await.unwrap_err();
+    assert!(error.to_string().contains("are our own"), "{error}");
+    let line = br#"{"ts":"2026-10-05T09:00:00Z","ev":"webhook.received","webhook_id":"w","link_key":"order-1","says":"succeeded","receipt":"re_9"}"#;
+    let error = rig.ledger.import_lines(&automation(), &own, 1, &[&line[..]]).await.unwrap_err();
+    assert!(error.to_string().contains("are our own"), "{error}");
+    let evidence = |source: &SourceName| Evidence {
+        id: "e1".into(),
+        source: source.clone(),
+        claim: Claim::Executed { receipt: Receipt::parse("re_9").unwrap() },
+        object: None,
+        linked_by: LinkedBy::Key,
+        key: None,
+        at: Timestamp::from_micros(0),
+        provider_time: None,
+        sent_at: None,
+    };
+    let error = rig.ledger.add_evidence(&automation(), &id, evidence(&own)).await.unwrap_err();
+    assert!(error.to_string().contains("are our own"), "{error}");
+    // Anybody else's word is a hint until an administrator says more.
+    let theirs = crate::rig::source("executor/robot");
+    rig.ledger.add_evidence(&automation(), &id, evidence(&theirs)).await.unwrap();
+    assert_eq!(rig.state("order-1").await, "authorized");
+    rig.ledger.declare_source(&admin(), &theirs, Trust::Verified).await.unwrap();
+    assert!(rig.state("order-1").await.starts_with("contradicted"), "an effect without a send of ours");
+    rig.assert_verified().await;
+}
+
+async fn changed_arguments_are_the_ones_that_are_sent(rig: Rig) {
+    start(&rig).await;
+    let new = proposal("order-1", "pay", r#"{"order":"order-1","amount":10}"#);
+    let made = rig.ledger.propose_operation(&automation(), new).await.unwrap().operation;
+    let conflicting = proposal("order-1", "pay", r#"{"order":"order-1","amount":12}"#);
+    rig.ledger.propose_operation(&automation(), conflicting).await.unwrap_err();
+    let version = rig.listed("order-1").await.unwrap().version;
+    let text = r#"{"order":"order-1","amount":11.0}"#;
+    let change = ActionInput::ChangeArguments { arguments: text.into() };
+    let answer = rig.ledger.act(&made.head.id, act("change", &crate::rig::operator(), change, version)).await.unwrap();
+    assert!(answer.record.refusal.is_none(), "{:?}", answer.record.refusal);
+    let version = answer.record.made_version.unwrap();
+    let approve = act("approve", &actor("ida", Role::Approver), ActionInput::Approve {}, version);
+    let answer = rig.ledger.act(&made.head.id, approve).await.unwrap();
+    assert!(answer.record.refusal.is_none(), "{:?}", answer.record.refusal);
+    let claimed = claim(&rig.ledger, "one").await.unwrap();
+    assert_eq!(String::from_utf8(claimed.arguments).unwrap(), text);
+    assert_eq!(claimed.args_version, 2);
+    assert_eq!(rig.examined("order-1").await.arguments.unwrap(), text.as_bytes());
+    // After a send other arguments are another operation of the intent, with its own bytes.
+    rig.ledger.dispatch(&executor_actor(), &made.head.id, dispatch_as("one", 1)).await.unwrap();
+    let failed = End { http: Some(422), ..End::new(ReportedOutcome::Rejected) };
+    assert_eq!(report(&rig.ledger, &made.head.id, 1, failed).await, "failed.proven(permanent)");
+    let version = rig.listed("order-1").await.unwrap().version;
+    let mut rerun = act("rerun", &crate::rig::operator(), ActionInput::RerunNew {}, version);
+    rerun.confirmation = Some("order-1".into());
+    let answer = rig.ledger.act(&made.head.id, rerun).await.unwrap();
+    assert!(answer.record.refusal.is_none(), "{:?}", answer.record.refusal);
+    let child = answer.record.created.unwrap();
+    let bytes = rig.ledger.operation_arguments(&admin(), &child).await.unwrap();
+    assert_eq!(bytes.unwrap(), text.as_bytes(), "it takes the arguments over");
+    rig.assert_verified().await;
+}
+
+async fn a_moved_scope_forbids_the_repeat(rig: Rig) {
+    let now = start(&rig).await;
+    let psp = DestinationName::parse("psp").unwrap();
+    let scope = |region: &str| Scope { region: Some(region.into()), ..Scope::default() };
+    let contract = Contract { scope: None, ..sending_tool("pay", Class::Reversible).contract };
+    rig.ledger.declare_tool(&admin(), Tool { contract, ..sending_tool("pay", Class::Reversible) }).await.unwrap();
+    rig.ledger.configure_destinations(&[(psp.clone(), scope("eu"))]).await.unwrap();
+    let id = authorised(&rig, "order-1").await;
+    claim(&rig.ledger, "one").await.unwrap();
+    rig.ledger.dispatch(&executor_actor(), &id, dispatch_as("one", 1)).await.unwrap();
+    report(&rig.ledger, &id, 1, timed_out()).await;
+    rig.ledger.set_clock(now.plus(Duration::from_mins(1))).await.unwrap();
+    rig.ledger.configure_destinations(&[(psp, scope("us"))]).await.unwrap();
+    let examined = rig.examined("order-1").await;
+    assert_eq!(examined.ruling.row, "30", "keys do not cross scopes");
+    assert!(claim(&rig.ledger, "two").await.is_none());
+    let sends =
+        examined.record.facts.iter().filter(|fact| matches!(fact, Fact::Report(report) if report.dest_key.is_some()));
+    assert!(sends.count() >= 1);
+    if rig.engine == Engine::Postgres {
+        assert_eq!(rig.count("destination").await, 1);
+    }
+}
