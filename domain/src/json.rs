@@ -531,6 +531,35 @@ mod tests {
         assert_eq!(json.pointer(""), Some(&json));
     }
 
+    #[test]
+    fn a_value_is_put_where_a_pointer_points_and_nothing_else_changes() {
+        let set = |text: &str, pointer: &str| {
+            let mut json = Json::parse(text.as_bytes()).unwrap();
+            let done = json.set(pointer, Json::String("v".into()));
+            (done, json.compact())
+        };
+        for (text, pointer, done, after) in [
+            (r#"{"a":1.0}"#, "/b", true, r#"{"a":1.0,"b":"v"}"#),
+            (r#"{"a":{"x":1}}"#, "/a/y~1z", true, r#"{"a":{"x":1,"y/z":"v"}}"#),
+            (r#"{"a":{"x":1}}"#, "/a/x", true, r#"{"a":{"x":"v"}}"#),
+            (r#"{"a":null}"#, "/a/b/c", true, r#"{"a":{"b":{"c":"v"}}}"#),
+            (r#"{"a":[1]}"#, "/a/0", false, r#"{"a":[1]}"#),
+            (r#"{"a":"s"}"#, "/a/b", false, r#"{"a":"s"}"#),
+            (r#"[1]"#, "/a", false, "[1]"),
+            (r#"{"a":1}"#, "a", false, r#"{"a":1}"#),
+        ] {
+            assert_eq!(set(text, pointer), (done, after.to_owned()), "{text} {pointer}");
+        }
+    }
+
+    #[test]
+    fn a_compact_text_keeps_numbers_members_and_escapes() {
+        let text = "{ \"b\" : [1e2, -0.0, true, null, {}], \"a\":\"x\\n\u{e9}\" }";
+        let json = Json::parse(text.as_bytes()).unwrap();
+        assert_eq!(json.compact(), "{\"b\":[1e2,-0.0,true,null,{}],\"a\":\"x\\n\u{e9}\"}");
+        assert_eq!(Json::parse(json.compact().as_bytes()).unwrap(), json);
+    }
+
     proptest! {
         #[test]
         fn any_bytes_are_read_or_refused_but_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {

@@ -63,3 +63,6 @@ fn jitter(record: &Record, number: u32, most: Duration) -> Duration {
     let most = u64::try_from(most.as_millis()).unwrap_or(u64::MAX).max(1);
     Duration::from_millis(u64::from_be_bytes(first) % most)
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,7 +28,7 @@ pub fn contract_in_force(record: &Record, tool: &Tool) -> Contract {
 
 /// T35, 3.7.6: what a key promises by the strictest declaration since the first send. What an earlier one was silent
 /// about was not known then, and is no promise; look-ups and signals follow the declaration of today.
-fn promises_since_first_send(today: Contract, earlier: &[Contract]) -> Contract {
+pub(super) fn promises_since_first_send(today: Contract, earlier: &[Contract]) -> Contract {
     if earlier.is_empty() {
         return today;
     }

@@ -13,6 +13,8 @@ use crate::rig::{
 use crate::time::Timestamp;
 use crate::tool::Class;
 
+mod edges;
+
 fn ended_with(contract: Contract, end: End) -> Rig {
     let mut rig = Rig::approved(Class::Reversible, contract);
     rig.send_and_end("op", end);

@@ -2,6 +2,7 @@
 
 mod acts;
 mod desk;
+mod edges;
 mod properties;
 mod rows;
 mod traces;

@@ -78,6 +78,11 @@ fn each_verdict_has_its_reason() {
         ),
         (&Situation { compensation_declared: true, ..uncertain(v) }, Action::Compensate, "Nothing known to undo yet."),
         (
+            &Situation { compensation_declared: true, success_evidence: true, ..uncertain(v) },
+            Action::Compensate,
+            "Because of the row.",
+        ),
+        (
             &Situation { actor_proposed: true, ..proposed.clone() },
             Action::Approve,
             "You proposed it; somebody else approves.",
