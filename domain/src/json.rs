@@ -545,7 +545,7 @@ mod tests {
             (r#"{"a":null}"#, "/a/b/c", true, r#"{"a":{"b":{"c":"v"}}}"#),
             (r#"{"a":[1]}"#, "/a/0", false, r#"{"a":[1]}"#),
             (r#"{"a":"s"}"#, "/a/b", false, r#"{"a":"s"}"#),
-            (r#"[1]"#, "/a", false, "[1]"),
+            ("[1]", "/a", false, "[1]"),
             (r#"{"a":1}"#, "a", false, r#"{"a":1}"#),
         ] {
             assert_eq!(set(text, pointer), (done, after.to_owned()), "{text} {pointer}");

@@ -89,7 +89,7 @@ impl Policy {
     }
 
     /// The same without one rule, to show what it prevents.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "partial-policy"))]
     #[must_use]
     pub const fn without(self, rule: SafetyRule) -> Self {
         Self(self.0 & !(1 << rule as u64))

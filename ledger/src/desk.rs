@@ -24,7 +24,7 @@ use crate::store::Tx;
 use crate::store::entry::{Changes, JournalEntry, NO_HASH, Occasion};
 use crate::store::line::KeyUse;
 use crate::store::operation::{Loaded, OperationWrite};
-use crate::{LedgerError, restoring};
+use crate::{LedgerError, failpoint, restoring};
 
 /// One operation on the desk.
 pub(crate) struct Sheet {
@@ -289,6 +289,7 @@ impl<'t> Desk<'t> {
                 None => None,
             };
             around.restore_pending = self.restore_pending().await?;
+            around.policy = failpoint::policy();
         }
         Ok(around)
     }

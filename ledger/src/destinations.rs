@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tallystick_domain::budget::Budget;
+use tallystick_domain::budget::{Budget, BudgetKind, RetryNumbers};
 use tallystick_domain::lease::Scope;
 use tallystick_domain::name::DestinationName;
 use tallystick_domain::permission::{Actor, Permission};
@@ -27,19 +27,35 @@ pub struct Destination {
     pub budget: Option<Budget>,
 }
 
+/// A destination as a process is configured with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Configured {
+    /// Its name.
+    pub name: DestinationName,
+    /// In what keys are unique there.
+    pub scope: Scope,
+    /// What retries it bears are paid from; what the first tool that retries there declares, if nothing is said.
+    pub budget_kind: Option<BudgetKind>,
+}
+
 impl Ledger {
     /// Tells the record which destinations this process was configured with. A scope that changed makes permits from
     /// before it useless (4.6), and the operations of its tools are folded again.
-    pub async fn configure_destinations(&self, configured: &[(DestinationName, Scope)]) -> Result<(), LedgerError> {
+    pub async fn configure_destinations(&self, configured: &[Configured]) -> Result<(), LedgerError> {
         let (ids, configured) = (self.ids(), Arc::new(configured.to_vec()));
         self.store()
             .write(move |tx| {
                 let (ids, configured) = (Arc::clone(&ids), Arc::clone(&configured));
                 Box::pin(async move {
-                    tx.lock_names(configured.iter().map(|(name, _)| name.as_str())).await?;
+                    tx.lock_names(configured.iter().map(|one| one.name.as_str())).await?;
                     let now = tx.now().await?;
-                    for (name, scope) in configured.iter() {
-                        let before = tx.destination(name.as_str(), false).await?;
+                    for Configured { name, scope, budget_kind } in configured.iter() {
+                        let before = tx.destination(name.as_str(), true).await?;
+                        let paid_from = before.as_ref().and_then(|before| before.budget.as_ref()).map(Budget::kind);
+                        let new_budget = budget_kind.filter(|kind| paid_from != Some(*kind));
+                        if let (Some(kind), true) = (new_budget, before.is_some()) {
+                            tx.budget_save(name.as_str(), &Budget::new(kind, &RetryNumbers::default())).await?;
+                        }
                         if before.as_ref().is_some_and(|before| before.scope == *scope) {
                             continue;
                         }
@@ -48,6 +64,9 @@ impl Ledger {
                         let one =
                             Destination { name: name.clone(), version, scope: scope.clone(), is_paused, budget: None };
                         tx.destination_save(&one, now).await?;
+                        if let (Some(kind), None) = (new_budget, &before) {
+                            tx.budget_save(name.as_str(), &Budget::new(kind, &RetryNumbers::default())).await?;
+                        }
                         if before.is_some() {
                             for tool in tx.tools().await? {
                                 if tool.destination.as_ref() == Some(name) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tallystick_domain::action::Action;
 use tallystick_domain::attempt::{AttemptRef, End, Report, ReportKind};
-use tallystick_domain::budget::{Budget, RetryNumbers, SendKind, Settled};
+use tallystick_domain::budget::{Budget, BudgetKind, RetryNumbers, SendKind, Settled, Token};
 use tallystick_domain::evidence::Evidence;
 use tallystick_domain::fingerprint::Hash;
 use tallystick_domain::guard::{Guard, GuardResult};
@@ -479,16 +479,16 @@ async fn pay(
     around: &Surroundings,
     folded: &Outcome,
     kind: SendKind,
-) -> Result<Result<Option<tallystick_domain::budget::Token>, GuardResult>, LedgerError> {
+) -> Result<Result<Option<Token>, GuardResult>, LedgerError> {
     let Some(name) = &around.tool.destination else { return Ok(Ok(None)) };
-    let is_free = kind.is_first() && folded.contract.budget_kind() == tallystick_domain::budget::BudgetKind::Bucket;
-    let Some(destination) = desk.tx.destination(name.as_str(), !is_free).await? else { return Ok(Ok(None)) };
-    let numbers = RetryNumbers::default();
-    let declared = folded.contract.budget_kind();
-    let mut budget = match destination.budget {
-        Some(budget) if budget.kind() == declared => budget,
-        _ => Budget::new(declared, &numbers),
-    };
+    let Some(seen) = desk.tx.destination(name.as_str(), false).await? else { return Ok(Ok(None)) };
+    // One kind a destination: once there is a budget, no tool changes what it is.
+    let kind_of_budget = seen.budget.as_ref().map_or_else(|| folded.contract.budget_kind(), Budget::kind);
+    let is_free = kind.is_first() && kind_of_budget == BudgetKind::Bucket;
+    // Read again under a lock where it is to be written.
+    let found = if is_free { Some(seen) } else { desk.tx.destination(name.as_str(), true).await? };
+    let budget = found.and_then(|found| found.budget);
+    let mut budget = budget.unwrap_or_else(|| Budget::new(kind_of_budget, &RetryNumbers::default()));
     let token = match budget.spend(kind, desk.now) {
         Ok(token) => token,
         Err(exhausted) => {

@@ -1,6 +1,10 @@
 //! Named points at which a test stops the process: between two steps that a crash must be able to part (semantics I28).
 //! Outside test builds a point is nothing at all.
 
+use tallystick_domain::policy::Policy;
+#[cfg(feature = "failpoints")]
+use tallystick_domain::policy::SafetyRule;
+
 /// Every point, in the order in which a send passes them.
 pub const POINTS: [&str; 7] = [
     "before_dispatch",
@@ -11,6 +15,24 @@ pub const POINTS: [&str; 7] = [
     "during_save",
     "after_save",
 ];
+
+/// Which safety rules are in force: all of them.
+#[cfg(not(feature = "failpoints"))]
+pub(crate) const fn policy() -> Policy {
+    Policy::FULL
+}
+
+/// Which safety rules are in force: all but the one that `TALLYSTICK_WITHOUT` names. A run without one must go wrong; that
+/// is how a run with all of them is known to look closely enough.
+#[cfg(feature = "failpoints")]
+pub(crate) fn policy() -> Policy {
+    static POLICY: std::sync::LazyLock<Policy> = std::sync::LazyLock::new(|| {
+        let named = std::env::var("TALLYSTICK_WITHOUT").ok();
+        let rule = named.and_then(|name| SafetyRule::ALL.iter().copied().find(|rule| rule.name() == name));
+        rule.map_or(Policy::FULL, |rule| Policy::FULL.without(rule))
+    });
+    *POLICY
+}
 
 /// Passes a point.
 #[cfg(not(feature = "failpoints"))]

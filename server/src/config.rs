@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Deserialize;
+use tallystick_domain::budget::BudgetKind;
 
 /// Where the record is kept unless told otherwise.
 pub const DEFAULT_DATABASE: &str = "sqlite:tallystick.db";
@@ -124,6 +125,9 @@ pub struct Destination {
     /// A name for whose credential it is, where keys are unique per credential; its reference, if nothing is said.
     #[serde(default)]
     pub credential_identity: Option<String>,
+    /// What its retries are paid from: `bucket` (tokens that successes bring back) or `ratio` (a share of the first tries).
+    #[serde(default)]
+    pub budget: Option<BudgetKind>,
     /// The account there, where keys are unique per account.
     #[serde(default)]
     pub account: Option<String>,
@@ -146,6 +150,7 @@ impl Destination {
             credential_header: default_credential_header(),
             credential_format: default_credential_format(),
             credential_identity: None,
+            budget: None,
             account: None,
             region: None,
             ca_file: None,

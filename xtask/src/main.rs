@@ -3,6 +3,7 @@
 
 mod bench;
 mod browser;
+mod chaos;
 mod ci;
 mod counts;
 mod debian;
@@ -78,6 +79,8 @@ enum Task {
     Mutants(mutants::Options),
     /// Walk the large state space of the rules
     Model,
+    /// Kill, freeze and cut off real processes in the middle of many operations, and count the effects at the destination
+    Chaos(chaos::Options),
     /// Build only the browser part, and print its sizes
     Wasm,
     /// Run a private PostgreSQL for tests started by hand
@@ -107,6 +110,7 @@ fn carry_out(task: &Task) -> Result<()> {
         Task::Fuzz(options) => fuzz::fuzz(options),
         Task::Mutants(options) => mutants::mutants(options),
         Task::Model => model::model(),
+        Task::Chaos(options) => chaos::chaos(options),
         Task::Wasm => BrowserPart::ensure()?.check_limit(),
         Task::Postgres => postgres::keep_running(),
         Task::Setup => rings::set_up(),

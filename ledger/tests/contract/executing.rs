@@ -22,7 +22,7 @@ use tallystick_ledger::executing::{ClaimRequest, Claimed, DispatchRequest};
 use tallystick_ledger::people::executor_actor;
 use tallystick_ledger::{Ledger, LedgerError};
 
-use crate::rig::{Engine, Rig, act, actor, admin, automation, proposal, tool};
+use crate::rig::{Engine, Rig, act, actor, admin, automation, configured, proposal, tool};
 use tallystick_domain::permission::Role;
 
 on_both! {
@@ -223,7 +223,7 @@ async fn an_approval_that_ran_out_refuses_and_gives_the_lease_back(rig: Rig) {
 async fn a_budget_is_shared_and_comes_back_once(rig: Rig) {
     let now = start(&rig).await;
     let psp = DestinationName::parse("psp").unwrap();
-    rig.ledger.configure_destinations(&[(psp.clone(), Scope::default())]).await.unwrap();
+    rig.ledger.configure_destinations(&[configured(&psp, Scope::default())]).await.unwrap();
     let contract =
         Contract { budget_kind: Some(BudgetKind::Bucket), ..sending_tool("pay", Class::Reversible).contract };
     rig.ledger.declare_tool(&admin(), Tool { contract, ..sending_tool("pay", Class::Reversible) }).await.unwrap();
@@ -255,7 +255,7 @@ async fn a_budget_is_shared_and_comes_back_once(rig: Rig) {
 async fn a_claim_passes_over_what_is_paused(rig: Rig) {
     start(&rig).await;
     let psp = DestinationName::parse("psp").unwrap();
-    rig.ledger.configure_destinations(&[(psp.clone(), Scope::default())]).await.unwrap();
+    rig.ledger.configure_destinations(&[configured(&psp, Scope::default())]).await.unwrap();
     authorised(&rig, "order-1").await;
     rig.ledger.pause_destination(&admin(), &psp, true).await.unwrap();
     assert!(claim(&rig.ledger, "one").await.is_none());
@@ -405,13 +405,13 @@ async fn a_moved_scope_forbids_the_repeat(rig: Rig) {
     let scope = |region: &str| Scope { region: Some(region.into()), ..Scope::default() };
     let contract = Contract { scope: None, ..sending_tool("pay", Class::Reversible).contract };
     rig.ledger.declare_tool(&admin(), Tool { contract, ..sending_tool("pay", Class::Reversible) }).await.unwrap();
-    rig.ledger.configure_destinations(&[(psp.clone(), scope("eu"))]).await.unwrap();
+    rig.ledger.configure_destinations(&[configured(&psp, scope("eu"))]).await.unwrap();
     let id = authorised(&rig, "order-1").await;
     claim(&rig.ledger, "one").await.unwrap();
     rig.ledger.dispatch(&executor_actor(), &id, dispatch_as("one", 1)).await.unwrap();
     report(&rig.ledger, &id, 1, timed_out()).await;
     rig.ledger.set_clock(now.plus(Duration::from_mins(1))).await.unwrap();
-    rig.ledger.configure_destinations(&[(psp, scope("us"))]).await.unwrap();
+    rig.ledger.configure_destinations(&[configured(&psp, scope("us"))]).await.unwrap();
     let examined = rig.examined("order-1").await;
     assert_eq!(examined.ruling.row, "30", "keys do not cross scopes");
     assert!(claim(&rig.ledger, "two").await.is_none());

@@ -6,6 +6,7 @@ use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use tallystick_domain::action::{Act, ActionInput};
 use tallystick_domain::contract::Contract;
 use tallystick_domain::evidence::Trust;
+use tallystick_domain::lease::Scope;
 use tallystick_domain::name::{
     ActionKey, DestinationName, OperationId, OperationKey, PrincipalId, SourceName, ToolName,
 };
@@ -13,6 +14,7 @@ use tallystick_domain::permission::{Actor, Role};
 use tallystick_domain::query::OperationQuery;
 use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::{Class, Tool};
+use tallystick_ledger::destinations::Configured;
 use tallystick_ledger::intake::IntakeReport;
 use tallystick_ledger::operations::{Examined, Listed, NewProposal};
 use tallystick_ledger::{Ledger, OpenOptions};
@@ -302,4 +304,8 @@ pub fn act(key: &str, by: &Actor, input: ActionInput, seen_version: u64) -> Act 
 /// A case's lines.
 pub fn case(name: &str) -> String {
     std::fs::read_to_string(format!("{}/../domain/tests/cases/{name}.ndjson", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+pub fn configured(name: &DestinationName, scope: Scope) -> Configured {
+    Configured { name: name.clone(), scope, budget_kind: None }
 }

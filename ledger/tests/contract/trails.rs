@@ -15,7 +15,9 @@ use tallystick_domain::transition::Worker;
 use tallystick_ledger::executing::{ClaimRequest, DispatchRequest};
 use tallystick_ledger::people::{NewPrincipal, executor_actor};
 
-use crate::rig::{Rig, act, actor, admin, at, automation, case, operator, proposal, second_operator, source, tool};
+use crate::rig::{
+    Rig, act, actor, admin, at, automation, case, configured, operator, proposal, second_operator, source, tool,
+};
 
 on_both! {
     every_public_write_leaves_a_trail,
@@ -97,7 +99,7 @@ async fn every_public_write_leaves_a_trail(rig: Rig) {
     shows!("set_zone", ledger.set_zone(&admin(), "Europe/Lisbon", 0));
 
     let psp = DestinationName::parse("psp").unwrap();
-    shows!("configure_destinations", ledger.configure_destinations(&[(psp.clone(), Scope::default())]));
+    shows!("configure_destinations", ledger.configure_destinations(&[configured(&psp, Scope::default())]));
     shows!("pause_destination", ledger.pause_destination(&admin(), &psp, false));
     let guarded = rig.listed("g").await.unwrap();
     let approve = act("k4", &actor("ida", Role::Approver), ActionInput::Approve {}, guarded.version);

@@ -83,7 +83,7 @@ pub(super) async fn serve(
     let (tell, mut ending) = watch::channel(false);
     let router = crate::build_until(config, ledger.clone(), ending.clone()).await?;
     let destinations = Destinations::from_config(&config.destinations)?;
-    ledger.configure_destinations(&destinations.scopes()).await?;
+    ledger.configure_destinations(&destinations.for_the_record()).await?;
     let executor = Executor::from_config(config, &ledger, &destinations).map_err(CliError::Serve)?;
     let sweeper = tasks::start_sweeper(ledger.clone(), ending.clone());
     let executor = executor.map(|executor| executor.start(ending.clone()));

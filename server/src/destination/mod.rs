@@ -15,9 +15,11 @@ pub use sender::{Reply, Stage, send};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tallystick_domain::budget::BudgetKind;
 use tallystick_domain::lease::Scope;
 use tallystick_domain::name::DestinationName;
 use tallystick_domain::request::Face;
+use tallystick_ledger::destinations::Configured;
 
 use crate::config::{ConfigError, Destination};
 use credential::Credential;
@@ -36,6 +38,7 @@ pub struct Target {
     pub face: Face,
     /// In what its keys are unique.
     pub scope: Scope,
+    budget_kind: Option<BudgetKind>,
     host: String,
     port: u16,
     tls: Option<tls::Client>,
@@ -75,9 +78,14 @@ impl Destinations {
         self.by_name.iter().map(|(name, target)| (name.clone(), target.face.clone())).collect()
     }
 
-    /// Their scopes, for the record.
-    pub fn scopes(&self) -> Vec<(DestinationName, Scope)> {
-        self.by_name.values().map(|target| (target.name.clone(), target.scope.clone())).collect()
+    /// What the record knows of them.
+    pub fn for_the_record(&self) -> Vec<Configured> {
+        let known = |target: &Arc<Target>| Configured {
+            name: target.name.clone(),
+            scope: target.scope.clone(),
+            budget_kind: target.budget_kind,
+        };
+        self.by_name.values().map(known).collect()
     }
 }
 
@@ -126,6 +134,7 @@ impl Target {
                 // A rotated secret is the same credential for as long as it stands behind the same reference.
                 credential: configured.credential_identity.clone().or_else(|| configured.credential.clone()),
             },
+            budget_kind: configured.budget,
             port: authority.port_u16().unwrap_or(default_port),
             host,
             tls,

@@ -52,7 +52,7 @@ impl Scene {
         .await;
         let config = kept.unwrap();
         let destinations = Destinations::from_config(&config.destinations).unwrap();
-        app.ledger.configure_destinations(&destinations.scopes()).await.unwrap();
+        app.ledger.configure_destinations(&destinations.for_the_record()).await.unwrap();
         let (end, ending) = watch::channel(false);
         let executor = Executor::from_config(&config, &app.ledger, &destinations).unwrap().unwrap();
         let executor = Some(executor.start(ending));

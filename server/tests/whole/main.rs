@@ -3,6 +3,8 @@
 
 mod bad_input;
 mod cases;
+mod chaos;
+mod cuts;
 mod executing;
 mod killing;
 mod live;
@@ -10,6 +12,7 @@ mod operations;
 mod oracle;
 mod process;
 mod roles;
+mod scene;
 mod security;
 mod sign_in;
 mod support;
