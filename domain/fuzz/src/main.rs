@@ -2,6 +2,7 @@
 //! it; what failed lies in a file and can be run again from it. No part of the product.
 
 mod coverage;
+mod destination;
 mod engine;
 mod mutate;
 mod targets;

@@ -25,6 +25,8 @@ use tallystick_domain::view::arguments::redact;
 use tallystick_domain::view::encoded;
 use tallystick_domain::view::explained::{Explainer, Paint};
 
+use crate::destination;
+
 /// One parser with its properties.
 pub struct Target {
     /// Its name on the command line.
@@ -140,6 +142,47 @@ pub const TARGETS: &[Target] = &[
         ],
         reads_lines: false,
         run: contract_file,
+    },
+    Target {
+        name: "look_up",
+        claim: "answers to look-ups: the same each time, never nothing, and absence only where all was understood",
+        divisor: 1,
+        seeds: &[
+            "\0{\"data\":[{\"id\":\"re_1\",\"key\":\"ts-1\",\"amount\":10,\"status\":\"ok\"}],\"has_more\":false}",
+            "\0{\"data\":[],\"has_more\":true}",
+            "\u{1}gone",
+            "\u{20}{\"data\":[{\"id\":7,\"key\":\"ts-1\",\"amount\":10.0,\"status\":\"failed\"}]}",
+            "\u{12}{\"id\":\"re_1\"}",
+        ],
+        tokens: &[
+            "\"data\"",
+            "\"id\"",
+            "\"key\"",
+            "\"ts-1\"",
+            "\"amount\"",
+            "\"has_more\"",
+            "\"failed\"",
+            "[",
+            "]",
+            "{",
+            "}",
+        ],
+        reads_lines: false,
+        run: destination::look_up,
+    },
+    Target {
+        name: "request",
+        claim: "requests: arguments change no line of the head, lead nowhere else, and go out as they were proposed",
+        divisor: 1,
+        seeds: &[
+            "{\"order\":\"order-7\",\"amount\":10.00}",
+            "{\"order\":9007199254740993,\"metadata\":{\"a\":[1,{\"b\":null}]}}",
+            "{\"order\":\"a/b?c=d&e#f\\r\\nx: y\",\"metadata\":null}",
+            "{\"order\":\"..\",\"metadata\":\"x\"}",
+        ],
+        tokens: &["\"order\"", "\"metadata\"", "\\r\\n", "%0d", "..", "?", "#", "\\u0000", "\"ref\""],
+        reads_lines: true,
+        run: destination::request,
     },
     Target {
         name: "words",
@@ -312,7 +355,7 @@ fn source() -> Result<SourceName, String> {
     SourceName::parse("fuzz").map_err(|error| error.to_string())
 }
 
-fn hold(holds: bool, what: &str) -> Result<(), String> {
+pub(crate) fn hold(holds: bool, what: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(what.to_owned()) }
 }
 

@@ -226,3 +226,6 @@ fn attention_rank(reason: Reason, safe_until: Option<Timestamp>, impact: Option<
     let last = if reason == Reason::AwaitsApproval { 65 } else { 0 };
     TIER * (1 + (64 - magnitude) + last) + millis(since)
 }
+
+#[cfg(test)]
+mod tests;

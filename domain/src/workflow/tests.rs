@@ -570,3 +570,13 @@ fn all_settled(steps: &[StepView], edges: &Edges, on: &OperationId) -> bool {
         state => matches!(state, State::Failed(_) | State::Denied | State::Cancelled),
     })
 }
+
+#[test]
+fn a_hold_says_whether_it_ends_by_itself() {
+    for hold in [Hold::NotBegun, Hold::Running, Hold::Undoing, Hold::PivotOpen, Hold::NothingToUndo, Hold::NoStep] {
+        assert!(!hold.needs_person(), "{hold:?}");
+    }
+    for hold in [Hold::PastPivot, Hold::Stuck, Hold::Impossible, Hold::NoCompensation, Hold::WindowClosed] {
+        assert!(hold.needs_person(), "{hold:?}");
+    }
+}

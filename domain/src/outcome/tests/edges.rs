@@ -180,6 +180,50 @@ proofs! {
         prove!("T9", rig.state("op"), "uncertain(timeout)", "it was not claimed from doubt");
     }
 
+    fn k5_an_owner_that_sent_at_the_same_moment_is_none() {
+        let mismatch = crate::contract::Signal { error: Some("mismatch".into()), ..crate::contract::Signal::default() };
+        let told = |seconds: u64| {
+            let contract = Contract { mismatch_signals: Some(vec![mismatch.clone()]), ..keyed() };
+            let mut rig = Rig::new(Class::Reversible, contract);
+            for id in ["owner", "op"] {
+                let head = Head { key: crate::name::OperationKey::parse(id).unwrap(), ..rig.head(id, Mode::Guarded, "x") };
+                rig.propose_as(head, None);
+                rig.press("ben", id, ActionInput::Approve {}).unwrap();
+            }
+            let owner = rig.send("owner");
+            rig.now = rig.now.plus(std::time::Duration::from_secs(seconds));
+            let epoch = rig.send("op");
+            rig.end("owner", owner, made("in_1"));
+            let key = rig.key_of("owner");
+            let record = rig.records.get_mut(&operation("op")).unwrap();
+            let facts: Vec<Fact> = record.facts.iter().cloned().map(|fact| match fact {
+                Fact::Report(report) => Fact::Report(Report { dest_key: key.clone(), ..report }),
+                other => other,
+            }).collect();
+            record.facts = facts.into();
+            rig.end("op", epoch, End { error: Some("mismatch".into()), ..refused(422) });
+            // The owner's later facts do not come before this send.
+            let owner = rig.records.get_mut(&operation("owner")).unwrap();
+            let dispatched: Vec<Fact> = owner.facts.iter().filter(|fact| {
+                !matches!(fact, Fact::Report(Report { kind: ReportKind::Ended(_), .. }))
+            }).cloned().collect();
+            owner.facts = dispatched.into();
+            closers(&rig)
+        };
+        prove!("K5", told(1), ["K5"]);
+        prove!("K5", told(0), ["open"]);
+    }
+
+    fn k3_the_answer_to_an_adopted_operation_speaks_for_the_send_it_took_over() {
+        let mut rig = observed(vec![started(), ReportKind::Ended(timed_out())]);
+        let adopt = ActionInput::Adopt { statement: "its job is switched off".into() };
+        rig.press("ana", "op", adopt).unwrap();
+        let child = rig.newest();
+        rig.press("ben", &child, ActionInput::Approve {}).unwrap();
+        rig.send_and_end(&child, refused(422));
+        prove!("K3", rig.state(&child), "failed.proven(permanent)");
+    }
+
     fn what_is_ordinary_is_no_finding() {
         let codes = |rig: &Rig| rig.outcome("op").findings.into_iter().map(|found| found.code).collect::<Vec<_>>();
         let mut rig = ended_with(keyed(), timed_out());

@@ -1,15 +1,17 @@
 //! What an act makes, field by field: a member that is left out must not pass unseen.
 
 use crate::action::{Action, ActionInput, Pick};
-use crate::contract::Contract;
+use crate::attempt::End;
+use crate::contract::{Contract, Signal};
 use crate::decision::Verdict;
 use crate::fingerprint::Json;
+use crate::guard::Guard;
 use crate::name::ToolName;
 use crate::operation::{Fact, Impact, Mode, Proposal, Record};
 use crate::policy::{Policy, SafetyRule};
 use crate::proof::{proofs, prove, prove_that};
 use crate::refusal::Refusal;
-use crate::rig::{Rig, keyed, made, operation, receipt, refused, undo_by};
+use crate::rig::{Rig, failed_guards, keyed, made, operation, receipt, refused, undo_by};
 use crate::tool::{Class, Stake};
 
 fn proposal(record: &Record) -> &Proposal {
@@ -123,5 +125,58 @@ proofs! {
         failed.send_and_end("op", refused(422));
         failed.policy = Policy::FULL.without(SafetyRule::UndoWaitsResolution);
         prove!("I5", failed.verdict("op", Action::Compensate), Verdict::Forbidden);
+    }
+
+    fn t41_an_approval_taken_back_is_a_proposal_again() {
+        let mut rig = Rig::approved(Class::Reversible, keyed());
+        let decision = rig.press("ben", "op", ActionInput::Revoke {}).unwrap();
+        prove!("T41", rig.state("op"), "proposed");
+        prove_that!("T41", decision.rules.iter().any(|rule| rule == "T41"), "{:?}", decision.rules);
+        prove_that!("T34", decision.rules.iter().any(|rule| rule == "T34"), "{:?}", decision.rules);
+    }
+
+    fn t17_a_mismatch_is_no_doubt_that_a_repeat_settles_but_of_a_read() {
+        let mismatch = || End { error: Some("mismatch".into()), ..refused(422) };
+        let claimed = |class: Class| {
+            let signal = Signal { error: Some("mismatch".into()), ..Signal::default() };
+            let contract = Contract { mismatch_signals: Some(vec![signal]), sole_writer: Some(true), ..keyed() };
+            let mut rig = Rig::approved(class, contract);
+            rig.send_and_end("op", mismatch());
+            rig.wait(60);
+            let due = rig.record("op").row.as_ref().unwrap().claim_at.is_some();
+            (rig.claim("op", "w").map_err(failed_guards), due)
+        };
+        prove!("T17", claimed(Class::Read), (Ok(2), true));
+        let (refusal, due) = claimed(Class::Idempotent);
+        prove_that!("T17", refusal.unwrap_err().contains(&Guard::DoubtAdmitsRepeat));
+        prove!("T17", due, false);
+    }
+
+    fn i31_without_its_rule_history_counts_as_an_approval_and_only_there() {
+        let mut rig = Rig::new(Class::Reversible, keyed());
+        let head = rig.head("op", Mode::Observed, "invoice:1:issue");
+        rig.propose_as(head, None);
+        let approved = Fact::AuthorizedElsewhere { at: rig.now, by: None, expires_at: None, args_hash: None };
+        rig.tell("op", approved);
+        prove!("I31", rig.state("op"), "authorized");
+        prove_that!("I31", rig.claim("op", "w").is_err());
+        rig.policy = Policy::FULL.without(SafetyRule::ObservedNeverDispatched);
+        prove!("I31", rig.claim("op", "w").map_err(failed_guards), Ok(1));
+        let mut proposed = Rig::new(Class::Reversible, keyed());
+        proposed.propose("op", "invoice:1:issue");
+        proposed.policy = Policy::FULL.without(SafetyRule::ObservedNeverDispatched);
+        let refused = proposed.claim("op", "w").map_err(failed_guards).unwrap_err();
+        prove_that!("I31", refused.contains(&Guard::ApprovalLive), "{refused:?}");
+    }
+
+    fn t21_a_reference_of_blanks_is_none() {
+        let cited = |reference: &str| {
+            let mut rig = Rig::uncertain(Class::Reversible, keyed());
+            let input = ActionInput::MarkSucceeded { receipt: None, reference: Some(reference.into()) };
+            rig.agree("op", input).unwrap();
+            rig.record("op").resolution().unwrap().reference.clone()
+        };
+        prove!("T21", cited(" ticket 7 "), Some("ticket 7".to_owned()));
+        prove!("T21", cited("  "), None);
     }
 }
