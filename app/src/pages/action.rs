@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use leptos::server_fn::ServerFn;
 use leptos_router::hooks::{use_params_map, use_query_map};
-use tallystick_domain::view::action::{ActionLine, ActionPage as ActionView, SecondForm, Standing};
+use tallystick_domain::view::action::{ActionLine, ActionPage as ActionView, Followed, SecondForm, Standing};
 
 use super::actions::standing_badge;
 use super::form::confirmation_field;
@@ -26,7 +26,8 @@ pub fn ActionPage() -> impl IntoView {
             pairs: query.with(pairs_of),
         }),
         fetch: |asked| -> Coming { Box::pin(get_action(asked.name(0), asked.pairs)) },
-        concerns: |change, asked| change.topic == "action" && asked.names.contains(&change.id),
+        // What follows an action changes with its operation.
+        concerns: |change, asked| change.topic == "operation" || asked.names.contains(&change.id),
         announces: false,
     })
 }
@@ -73,7 +74,7 @@ pub fn content(view: ActionView, pairs: &Pairs) -> AnyView {
                 {view.now.map(|badge| view! { " · now " {state_badge(badge)} })}
             </p>
             {refused}
-            {steps(line)}
+            {steps(line, view.followed)}
             {second}
             <p class="quiet">"As of " {full_time(view.as_of)}</p>
         </article>
@@ -81,8 +82,22 @@ pub fn content(view: ActionView, pairs: &Pairs) -> AnyView {
     .into_any()
 }
 
-/// Accepted, attempted, confirmed: three words that are never mixed. These actions send nothing, and say so.
-fn steps(line: ActionLine) -> AnyView {
+fn sentences(lines: Vec<String>) -> AnyView {
+    lines.into_iter().map(|line| view! { <p>{line}</p> }).collect_view().into_any()
+}
+
+/// Accepted, attempted, confirmed: three words that are never mixed.
+fn steps(line: ActionLine, followed: Option<Followed>) -> AnyView {
+    let Followed { attempted, confirmed } =
+        followed.unwrap_or(Followed { attempted: vec!["Nothing.".to_owned()], confirmed: Vec::new() });
+    let confirmed = (!confirmed.is_empty()).then(|| {
+        view! {
+            <li class="box">
+                <h2 class="box__title">"Confirmed"</h2>
+                {sentences(confirmed)}
+            </li>
+        }
+    });
     let fields = line
         .fields
         .into_iter()
@@ -115,16 +130,17 @@ fn steps(line: ActionLine) -> AnyView {
                 <dl class="hashes">{fields} <div><dt>"Key"</dt><dd class="code">{line.key}</dd></div></dl>
             </li>
             <li class="box">
-                <h2 class="box__title">"Attempted"</h2>
-                <p>"Nothing. This action sends nothing to anybody."</p>
-            </li>
-            <li class="box">
                 <h2 class="box__title">"What came of it"</h2>
                 <p>{settled}</p>
                 {states}
                 {created}
                 {at}
             </li>
+            <li class="box">
+                <h2 class="box__title">"Attempted"</h2>
+                {sentences(attempted)}
+            </li>
+            {confirmed}
         </ol>
     }
     .into_any()

@@ -7,7 +7,9 @@ use super::state::{StateBadge, state_badge};
 use super::{Lens, Moment};
 use crate::action::{Act, Action, ActionInput, Pick};
 use crate::decision::Verdict;
-use crate::operation::State;
+use crate::evidence::Claim;
+use crate::operation::{Record, State};
+use crate::outcome::Outcome;
 use crate::permission::Actor;
 use crate::refusal::Refusal;
 use crate::request::Wire;
@@ -215,12 +217,74 @@ pub struct ActionPage {
     pub line: ActionLine,
     /// What the operation's state is now.
     pub now: Option<StateBadge>,
+    /// What followed, once it is done.
+    pub followed: Option<Followed>,
     /// What a second person needs, while it waits.
     pub second: Option<SecondForm>,
     /// When it was read.
     pub as_of: Moment,
     /// Why the last press here was refused.
     pub refused: Option<String>,
+}
+
+/// What was sent because of an action, and what is known of it: accepted, attempted and confirmed are three words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Followed {
+    /// Sends or look-ups after it, one a sentence; or why there is none.
+    pub attempted: Vec<String>,
+    /// Evidence at the destination, where something was sent or asked.
+    pub confirmed: Vec<String>,
+}
+
+/// What followed an action that was done at that time.
+pub fn followed(action: Action, done_at: Timestamp, record: &Record, outcome: &Outcome, lens: &Lens<'_>) -> Followed {
+    let short = |at: Timestamp| lens.moment(at).short;
+    let effects =
+        || outcome.effects.iter().map(|effect| format!("Receipt {} ({}).", effect.names(), effect.strength.name()));
+    let unless_any = |found: Vec<String>, none: &str| if found.is_empty() { vec![none.to_owned()] } else { found };
+    match action {
+        Action::Approve | Action::Renew | Action::RerunSameKey => {
+            let sends = outcome.attempts.iter().filter(|a| a.sent.is_some() && a.dispatched_at >= done_at);
+            let told =
+                sends.map(|a| format!("Attempt {}, sent {}: {}.", a.number, short(a.dispatched_at), a.judgement.text));
+            let none = if outcome.state.is_final() {
+                "Nothing was sent after it."
+            } else {
+                "Nothing yet: the next free executor sends it, if everything still allows it then."
+            };
+            let confirmed = unless_any(effects().collect(), "Nothing is confirmed yet.");
+            Followed { attempted: unless_any(told.collect(), none), confirmed }
+        }
+        Action::LookUp => {
+            let asked = record.evidence().filter(|evidence| evidence.sent_at.is_some_and(|at| at >= done_at));
+            let told = asked.map(|evidence| format!("Asked {}: {}.", short(evidence.at), found_words(&evidence.claim)));
+            let attempted = unless_any(told.collect(), "Nothing yet: the destination is asked within moments.");
+            Followed { attempted, confirmed: unless_any(effects().collect(), "Nothing is confirmed yet.") }
+        }
+        Action::RerunNew | Action::Compensate | Action::Adopt => Followed {
+            attempted: vec![
+                "Nothing by itself: what it made is an operation of its own, with its own approval.".to_owned(),
+            ],
+            confirmed: Vec::new(),
+        },
+        _ => Followed {
+            attempted: vec!["Nothing. This action sends nothing to anybody.".to_owned()],
+            confirmed: Vec::new(),
+        },
+    }
+}
+
+fn found_words(claim: &Claim) -> String {
+    match claim {
+        Claim::Executed { receipt } => format!("found {receipt}"),
+        Claim::Reversed { receipt } => format!("found {receipt}, which failed or was reversed"),
+        Claim::NotOurs { receipt, fault } => format!("found {receipt}, which is not ours: {}", fault.phrase()),
+        Claim::Absent => "found nothing".to_owned(),
+        Claim::Likely => "found something that may be ours".to_owned(),
+        Claim::Unavailable => "got no answer that could be understood".to_owned(),
+        Claim::Ambiguous => "found several candidates".to_owned(),
+        Claim::CancelledByKey { .. } => "the key is cancelled".to_owned(),
+    }
 }
 
 /// What completing or declining needs.

@@ -5,7 +5,6 @@
 //! The record's clock runs four times as fast as the destination's, so that leases and settle windows pass within the test.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use serde_json::json;
@@ -130,11 +129,8 @@ impl Chaos {
     /// Counts what stopped where, and starts again what has ended.
     fn tend(&mut self) {
         for index in 0..self.processes.len() {
-            loop {
-                match self.processes[index].hits.recv_timeout(Duration::ZERO) {
-                    Ok(line) => *self.hits.entry(line.replace("failpoint ", "")).or_default() += 1,
-                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
-                }
+            while let Ok(line) = self.processes[index].hits.try_recv() {
+                *self.hits.entry(line.replace("failpoint ", "")).or_default() += 1;
             }
             if self.processes[index].has_ended() {
                 self.processes[index] = self.process();

@@ -199,8 +199,8 @@ impl Process {
             let _ = Command::new("kill").args([signal, pid]).stderr(Stdio::null()).status();
         };
         send("-STOP", &pid);
-        std::thread::spawn(move || {
-            std::thread::sleep(time);
+        tokio::spawn(async move {
+            tokio::time::sleep(time).await;
             send("-CONT", &pid);
         });
     }

@@ -11,7 +11,7 @@ use tallystick_domain::request::{Names, Wire};
 use tallystick_domain::transition::confirmation_text;
 use tallystick_domain::view::action::{
     ActionLine, ActionPage, ActionParts, ActionsView, FormView, PreviewView, RefusedView, SecondForm, Standing, Typed,
-    action_line, consequence, request_preview, typed,
+    action_line, consequence, followed, request_preview, typed,
 };
 use tallystick_domain::view::decision::{decision_view, obstacle, row_name};
 use tallystick_domain::view::lanes::lanes;
@@ -287,7 +287,13 @@ impl Reader {
             Some(key) => self.action_record(key).await.ok().and_then(|press| press.refusal.map(|why| why.to_string())),
             None => None,
         };
+        let done_at = record.settled_at.filter(|_| record.status == ActionStatus::Done);
+        let followed = examined
+            .as_ref()
+            .zip(done_at)
+            .map(|(examined, at)| followed(record.act.input.action(), at, &examined.record, &examined.outcome, &lens));
         Ok(ActionPage {
+            followed,
             line: line(&record, &lens),
             now: examined.and_then(|examined| examined.record.row.map(|row| state_badge(row.state))),
             second,
