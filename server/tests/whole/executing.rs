@@ -287,3 +287,131 @@ async fn a_request_that_cannot_be_made_is_not_sent_and_says_why() {
     assert_eq!(scene.destination.report().writes, 0);
     scene.end().await;
 }
+
+/// An executor outside, by the API alone.
+struct Outside<'a> {
+    scene: &'a Scene,
+}
+
+impl Outside<'_> {
+    async fn post(&self, path: &str, body: Value) -> crate::support::Answer {
+        self.scene.app.client(Role::Automation).post(&format!("/api/v1/{path}"), &body).await
+    }
+
+    async fn claim(&self) -> Value {
+        let asked = json!({"worker": "w", "incarnation": "w-1", "tools": ["outside"], "clock": "2026-10-05T08:00:04Z"});
+        let answer = self.post("claims", asked).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.json()["claims"].clone()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_executor_outside_claims_dispatches_and_reports() {
+    let mut scene = Scene::start(Plan::default()).await;
+    // Nothing of our own sends it: it has no request.
+    let declaration = json!({"class": "reversible", "destination": "psp", "executable": true, "contract": {
+        "key_retention_s": 86400, "stores": "any_once_started", "on_mismatch": "error", "on_in_flight": "blocks",
+        "layer_retries": "off", "intermediaries": false, "verification": "tested_live", "scope": []}});
+    scene.app.declare("outside", declaration).await;
+    let proposal =
+        json!({"operation_key": "order-9", "tool": "outside", "arguments": {"id": 9_007_199_254_740_993_u64}});
+    let made = scene.app.client(Role::Automation).post("/api/v1/operations", &proposal).await.json();
+    let id = made["id"].as_str().unwrap().to_owned();
+    let outside = Outside { scene: &scene };
+    assert_eq!(outside.claim().await, json!([]), "nobody approved it");
+    scene.act(&id, Role::Approver, json!({"action": "approve", "reason": "checked"})).await;
+    let claims = outside.claim().await;
+    let claim = &claims[0];
+    assert_eq!((&claim["operation"]["id"], &claim["epoch"]), (&json!(id), &json!(1)));
+    assert!(claim.to_string().contains("9007199254740993"), "{claim}");
+    assert_eq!(outside.claim().await, json!([]), "it is held");
+    let path = |what: &str| format!("operations/{id}/{what}");
+    let renewed = outside.post(&path("lease"), json!({"epoch": 1, "lease_s": 120})).await.json();
+    assert!(renewed["lease_until"].as_str().unwrap() > claim["lease_until"].as_str().unwrap());
+    let early = json!({"epoch": 1, "outcome": "ok", "receipt": "re_0"});
+    outside.post(&path("outcomes"), early).await.assert_problem(422, "bad-field");
+    let asked = json!({"epoch": 2, "worker": "w", "incarnation": "w-1"});
+    let problem = outside.post(&path("dispatches"), asked).await.assert_problem(409, "guards-failed");
+    assert!(problem.to_string().contains("lease"), "{problem}");
+    let hash = "a".repeat(64);
+    let asked = json!({"epoch": 1, "worker": "w", "incarnation": "w-1", "wire_hash": hash});
+    let sent = outside.post(&path("dispatches"), asked.clone()).await.json();
+    assert_eq!(
+        (&sent["send"], &sent["attempt"], &sent["destination_key"]),
+        (&json!(true), &json!(1), &claim["destination_key"])
+    );
+    outside.post(&path("dispatches"), asked).await.assert_problem(409, "guards-failed");
+    // Nobody vouches for this executor yet: what it says is a hint.
+    let told = json!({"epoch": 1, "outcome": "ok", "http": 201, "receipt": "re_1"});
+    let answer = outside.post(&path("outcomes"), told.clone()).await.json();
+    assert!(answer["status"].as_str().unwrap().starts_with("uncertain"), "{answer}");
+    let automation = &scene.app.actors[&Role::Automation];
+    let source = format!("executor/{}", automation.id);
+    scene.app.trust(&source, tallystick_domain::evidence::Trust::Verified).await;
+    let answer = outside.post(&path("outcomes"), told).await.json();
+    assert_eq!((&answer["status"], &answer["verdict"]), (&json!("succeeded"), &json!("executed")), "{answer}");
+    let workers = scene.app.client(Role::Operator).get("/api/v1/workers").await.json();
+    assert_eq!(workers[0]["clock_ahead_ms"], 4_000, "{workers}");
+    scene.until(&OperationId::parse(id).unwrap(), &["succeeded"]).await;
+    scene.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_undo_is_sent_by_its_own_approval_and_undoes_exactly_one() {
+    let scene = Scene::start_with(Plan::default(), json!({"compensation": {"tool": "cancel"}})).await;
+    let mut scene = scene;
+    let cancel = json!({"class": "reversible", "destination": "psp", "contract": {
+        "key_location": "Idempotency-Key", "layer_retries": "off", "intermediaries": false, "client_deadline_s": 1,
+        "success_receipt": {"pointer": "/id"}, "verification": "tested_live"},
+        "request": {"method": "POST", "path": "/objects/{/receipt}/cancel"}});
+    scene.app.declare("cancel", cancel).await;
+    let id = scene.charge("order-1").await;
+    scene.until(&id, &["succeeded"]).await;
+    let undo = json!({"action": "compensate", "reason": "the customer left", "confirmation": "order-1"});
+    let answer = scene.act(id.as_str(), Role::Operator, undo).await;
+    let child = answer["created"].as_str().unwrap().to_owned();
+    assert_eq!(scene.operation(&child).await["state"], "proposed", "it needs an approval of its own");
+    assert_eq!(scene.destination.report().effects["order-1"], 1);
+    scene.act(&child, Role::Approver, json!({"action": "approve", "reason": "agreed"})).await;
+    scene.until(&OperationId::parse(child).unwrap(), &["succeeded"]).await;
+    let report = scene.destination.report();
+    assert_eq!((report.made["order-1"], report.effects["order-1"]), (1, 0), "made once, and undone");
+    scene.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_takes_one_from_a_timeout_to_confirmed_by_a_look_up() {
+    // Look-ups are down until the automatic ones are used up.
+    let plan = Plan {
+        contract: Contract { look_ups: LookUps::Down, ..Contract::default() },
+        failures: [Failure::ApplyThenDrop].into(),
+        ..Plan::default()
+    };
+    let contract = json!({"stores": "2xx_only", "lookup_count": 1});
+    let mut scene = Scene::start_with(plan, contract).await;
+    let id = scene.charge("order-1").await;
+    scene.until(&id, &["uncertain(reset)"]).await;
+    let mut wake = scene.app.ledger.wake();
+    let looked_up = || async {
+        let examined = scene.app.ledger.operation(&scene.app.actors[&Role::Operator], &id).await.unwrap().unwrap();
+        examined.record.evidence().count() > 0
+    };
+    while !looked_up().await {
+        tokio::time::timeout(Duration::from_secs(30), wake.changed()).await.unwrap().unwrap();
+    }
+    scene.destination.set_plan(Plan::default());
+    scene.now = scene.now.plus(Duration::from_secs(1));
+    scene.app.ledger.set_clock(scene.now).await.unwrap();
+    scene.act(id.as_str(), Role::Operator, json!({"action": "look_up"})).await;
+    scene.until(&id, &["succeeded"]).await;
+    let operator = scene.app.client(Role::Operator);
+    let log = operator.get(&format!("/api/v1/actions?operation={id}")).await.json();
+    let key = log["rows"].as_array().unwrap().iter().find(|row| row["action"] == "look_up").unwrap()["key"].clone();
+    let page = operator.with("accept", "text/html").get(&format!("/actions/{}", key.as_str().unwrap())).await.text();
+    for words in ["Accepted", "Attempted", "Confirmed", "found ob_1", "Receipt ob_1 (P3)"] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    assert_eq!((scene.effects("order-1"), scene.destination.report().writes), (1, 1));
+    scene.end().await;
+}

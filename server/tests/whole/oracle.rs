@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 use tallystick::config::Destination;
+use tallystick::destination::Destinations;
+use tallystick::executor::Executor;
 use tallystick_domain::evidence::Trust;
 use tallystick_domain::permission::Role;
 use tokio::net::TcpListener;
@@ -26,16 +28,29 @@ async fn importing_every_case_with_everything_running_sends_nothing() {
         }
     });
 
+    let mut kept = None;
     let app = App::start_with(|config| {
         config.destinations = ["psp", "mail", "site", "shop", "cluster"]
             .map(|name| Destination { private_allowed: true, ..Destination::at(name, format!("http://{address}")) })
             .into();
+        kept = Some(config.clone());
     })
     .await;
+    let config = kept.unwrap();
+    let destinations = Destinations::from_config(&config.destinations).unwrap();
+    app.ledger.configure_destinations(&destinations.for_the_record()).await.unwrap();
     let (tell, ending) = watch::channel(false);
-    let sweeper = tallystick::tasks::start_sweeper(app.ledger.clone(), ending);
+    let sweeper = tallystick::tasks::start_sweeper(app.ledger.clone(), ending.clone());
+    let executor = Executor::from_config(&config, &app.ledger, &destinations).unwrap().unwrap().start(ending);
     for tool in ["payments.charge", "mail.send", "create_payment"] {
-        app.declare(tool, json!({"class": "irreversible", "executable": true, "destination": "psp", "contract": {"lookup": {"by": "key"}}})).await;
+        app.declare(
+            tool,
+            json!({
+                "class": "irreversible", "destination": "psp", "contract": {"lookup": {"by": "key"}},
+                "request": {"method": "POST", "path": "/x"}, "look_up": {"path": "/x", "receipt": "/id"}
+            }),
+        )
+        .await;
     }
     app.set_clock("2026-10-06T12:00:00Z").await;
     let mut lines = 0;
@@ -60,5 +75,6 @@ async fn importing_every_case_with_everything_running_sends_nothing() {
     assert_eq!(connections.load(Ordering::SeqCst), 1, "only our own proof connected");
     tell.send_replace(true);
     sweeper.await.unwrap();
+    executor.await.unwrap();
     oracle.abort();
 }
