@@ -267,7 +267,20 @@ pub fn followed(action: Action, done_at: Timestamp, record: &Record, outcome: &O
             ],
             confirmed: Vec::new(),
         },
-        _ => Followed {
+        Action::ChangeArguments
+        | Action::MarkSucceeded
+        | Action::MarkFailed
+        | Action::Deny
+        | Action::Revoke
+        | Action::Cancel
+        | Action::GrantAttempts
+        | Action::AttachEvidence
+        | Action::PickVerdict
+        | Action::Waive
+        | Action::Escalate
+        | Action::Assign
+        | Action::Comment
+        | Action::DismissFinding => Followed {
             attempted: vec!["Nothing. This action sends nothing to anybody.".to_owned()],
             confirmed: Vec::new(),
         },

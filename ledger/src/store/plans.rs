@@ -8,7 +8,7 @@ use tallystick_domain::query::{OperationQuery, QueueQuery};
 
 use super::list::{Statement, page_statement, queue_statement, search_statement, searched_to_statement};
 use super::value::Value;
-use super::{Conn, Tx, WORKSPACE, action, line, list, operation, people};
+use super::{Conn, Tx, WORKSPACE, action, line, list, operation, people, sending};
 use crate::LedgerError;
 
 const ASKED: usize = 3;
@@ -90,6 +90,9 @@ fn queues() -> Vec<(&'static str, Statement)> {
         ("operation_by_tool", fixed(list::TOOLS, vec![200_i64.into()])),
         ("operation_by_destination", fixed(list::DESTINATIONS, vec![200_i64.into()])),
         ("operation_by_change", fixed(list::DUE, vec![5_i64.into(), 100_i64.into()])),
+        ("operation_by_mode", fixed(list::IDS_GUARDED, vec!["x".into(), 100_i64.into()])),
+        ("operation_by_claim", fixed(sending::CLAIMABLE, vec!["x".into(), 5_i64.into(), true.into(), 9_i64.into()])),
+        ("operation_by_look_up", fixed(sending::TO_LOOK_UP, vec!["x".into(), 5_i64.into(), 9_i64.into()])),
         ("operation_by_tool", fixed(list::IDS_OF_TOOL, vec!["x".into(), "x".into(), 100_i64.into()])),
     ]
 }
@@ -114,6 +117,11 @@ fn lookups() -> Vec<(&'static str, Statement)> {
         ("key_use", keyed(line::KEY_USES, Vec::new(), &text())),
         ("argument", fixed(line::FIRST_ARGUMENTS, vec![text(), 9_i64.into()])),
         ("argument_by_intent", fixed(line::IDS_OF_INTENT, vec![vec![0_u8; 32].into(), text(), 9_i64.into()])),
+        ("argument", fixed(line::ARGUMENTS_BY_HASH, vec![text(), vec![0_u8; 32].into(), 9_i64.into()])),
+        ("argument", fixed(line::NEWEST_ARGUMENTS, vec![text()])),
+        ("wire", fixed(sending::KEPT_WIRE, vec![text(), 1_i64.into()])),
+        ("sending", fixed(sending::ONE_SENDING, vec![text(), 1_i64.into()])),
+        ("sending_by_incarnation", fixed(sending::SENT_BY, vec![text(), 9_i64.into()])),
         ("operation_source", fixed(line::IDS_OF_SOURCE, vec![text(), text(), 9_i64.into()])),
         ("action_newest", fixed(action::NEWEST, page.clone())),
         ("action_by_operation", fixed(action::OF_OPERATION, [page.clone(), vec![text()]].concat())),
