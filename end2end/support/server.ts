@@ -1,7 +1,7 @@
 // The real `tallystick` binary on a fresh database and a free port. Nothing of it is replaced or mocked.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { freePort, required, runSql } from './machine.ts';
@@ -17,12 +17,19 @@ export interface StartOptions {
   args?: string[];
   /** Further variables of its environment. */
   env?: Record<string, string>;
+  /** Where it may send: a base URL by the name that tools give. */
+  destinations?: Record<string, string>;
   /** Another binary than the one under test: a copy of it. It runs in the folder where it lies. */
   binary?: string;
 }
 
 const START_MS = 60_000;
 const STOP_MS = 10_000;
+
+interface Configuration {
+  args: string[];
+  remove(): void;
+}
 
 interface Database {
   url: string;
@@ -33,6 +40,7 @@ export class Server {
   private child: ChildProcess | undefined;
   private output = '';
   private readonly siblings: Server[] = [];
+  private readonly configuration: Configuration;
   /** Where it listens; the same after a restart, as for a person who keeps the tab open. */
   readonly url: string;
 
@@ -42,6 +50,7 @@ export class Server {
     private readonly options: StartOptions,
   ) {
     this.url = `http://127.0.0.1:${port}`;
+    this.configuration = configuration(options.destinations ?? {});
   }
 
   /** Starts one and waits until it answers. */
@@ -96,11 +105,12 @@ export class Server {
     await Promise.all(this.siblings.map((sibling) => sibling.stop()));
     await this.end('SIGTERM');
     this.database.remove();
+    this.configuration.remove();
   }
 
   private async launch(): Promise<void> {
     const words = this.options.data === 'empty' ? ['serve', '--first-admin'] : ['demo'];
-    words.push('--db', this.database.url, '--listen', `127.0.0.1:${this.port}`, ...(this.options.args ?? []));
+    words.push('--db', this.database.url, '--listen', `127.0.0.1:${this.port}`, ...this.configuration.args, ...(this.options.args ?? []));
     const child = spawn(this.options.binary ?? required('TALLYSTICK_BIN'), words, {
       cwd: this.options.binary && dirname(this.options.binary),
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -137,6 +147,18 @@ export class Server {
     await ended;
     clearTimeout(patience);
   }
+}
+
+/** A configuration file with destinations on loopback; none where there are none. */
+function configuration(destinations: Record<string, string>): Configuration {
+  const tables = Object.entries(destinations).map(
+    ([name, url]) => `[[destination]]\nname = "${name}"\nbase_url = "${url}"\nprivate_allowed = true\n`,
+  );
+  if (tables.length === 0) return { args: [], remove: () => {} };
+  const folder = mkdtempSync(join(tmpdir(), 'tallystick-config-'));
+  const file = join(folder, 'tallystick.toml');
+  writeFileSync(file, tables.join('\n'));
+  return { args: ['--config', file], remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 function sqliteDatabase(): Database {

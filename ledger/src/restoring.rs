@@ -73,14 +73,18 @@ impl Ledger {
     }
 
     /// A person has read what is gone: dispatching goes on, and every guarded operation is judged again.
-    pub async fn acknowledge_restore(&self, by: &Actor) -> Result<Restore, LedgerError> {
+    ///
+    /// With the time when the restore that was read was declared, no other one is acknowledged.
+    pub async fn acknowledge_restore(&self, by: &Actor, seen: Option<Timestamp>) -> Result<Restore, LedgerError> {
         self.permit(by, Permission::Administer, RESTORE).await?;
         let (ids, actor) = (self.ids(), by.clone());
         let acknowledged = self.store().write(move |tx| {
             let (ids, by) = (Arc::clone(&ids), actor.clone());
             Box::pin(async move {
                 let now = tx.now().await?;
-                let found = find(tx).await?.filter(|restore| restore.acknowledged.is_none());
+                let is_meant = |restore: &Restore| seen.is_none_or(|seen| seen == restore.declared_at);
+                let waits = |restore: &Restore| restore.acknowledged.is_none() && is_meant(restore);
+                let found = find(tx).await?.filter(waits);
                 let Some(restore) = found else {
                     let problem = "no restore waits to be acknowledged".to_owned();
                     return Err(Refusal::BadField { field: RESTORE.into(), problem }.into());

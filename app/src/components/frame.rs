@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use leptos_router::components::Outlet;
 use leptos_router::hooks::use_location;
+use tallystick_domain::view::Moment;
 use tallystick_domain::view::workspace::FrameView;
 
 use super::icon::icon;
@@ -40,6 +41,7 @@ fn surroundings(frame: FrameView, live: Live) -> AnyView {
     // The feed starts where the first page ends; an effect runs only in the browser.
     Effect::new(move |_| live.start(&sequence));
     view! {
+        {frame.restored_from.clone().map(held)}
         <nav class="side" aria-label="Places">
             {brand()} {places(frame.waiting.clone())}
         </nav>
@@ -85,6 +87,19 @@ fn surroundings(frame: FrameView, live: Live) -> AnyView {
     .into_any()
 }
 
+/// That nothing is sent, on every page: whoever waits for an outcome must know why none comes.
+fn held(restored_from: Moment) -> AnyView {
+    view! {
+        <div class="held" role="status">
+            <p>
+                "Nothing is sent: the record is a copy of " {time(restored_from)} ". "
+                <a href="/budgets">"What may be missing, and how to go on"</a>
+            </p>
+        </div>
+    }
+    .into_any()
+}
+
 fn live_words(status: Status) -> AnyView {
     match status {
         Status::Still => view! { <span class="dot dot--still"></span> " " }.into_any(),
@@ -110,6 +125,7 @@ fn places(waiting: String) -> AnyView {
             {place("/", "queue", "Queue", waiting)}
             {place("/operations", "operations", "Operations", None)}
             {place("/actions", "actions", "Actions", None)}
+            {place("/budgets", "budgets", "Budgets", None)}
             {place("/tools", "tools", "Tools", None)}
             {place("/settings", "settings", "Settings", None)}
         </ul>

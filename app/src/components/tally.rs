@@ -36,20 +36,24 @@ pub fn tally(tally: TallyView) -> AnyView {
 
 /// How long the key still protects: words, and a bar of what is left.
 pub fn key_window(window: WindowView) -> AnyView {
-    let bar = window.percent.map(|percent| {
-        view! {
-            <svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
-                <rect class="bar__whole" width="100" height="4" rx="2"></rect>
-                <rect class="bar__left" width=percent.to_string() height="4" rx="2"></rect>
-            </svg>
-        }
-    });
+    let bar = window.percent.map(|percent| share_bar(u32::from(percent)));
     let until = window.until.map(|until| format!("until {until}"));
     view! {
         <span class="window" class:window--urgent=window.is_urgent title=until>
             <span class="window__text">{window.text}</span>
             {bar}
         </span>
+    }
+    .into_any()
+}
+
+/// A bar of what is left, in per cent. The words beside it say the same.
+pub fn share_bar(percent: u32) -> AnyView {
+    view! {
+        <svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+            <rect class="bar__whole" width="100" height="4" rx="2"></rect>
+            <rect class="bar__left" width=percent.to_string() height="4" rx="2"></rect>
+        </svg>
     }
     .into_any()
 }

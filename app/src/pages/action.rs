@@ -113,6 +113,8 @@ fn steps(line: ActionLine, followed: Option<Followed>) -> AnyView {
         let from = line.from.map(|from| view! { {state_badge(from)} " → " });
         view! { <p>{from} {state_badge(to)}</p> }
     });
+    let reason =
+        (!line.reason.is_empty()).then(|| view! { <blockquote class="timeline__quote">{line.reason}</blockquote> });
     let created = line.created.map(|id| {
         view! { <p>"It made " <a href=format!("/operations/{id}")>"a guarded operation"</a> "."</p> }
     });
@@ -126,7 +128,7 @@ fn steps(line: ActionLine, followed: Option<Followed>) -> AnyView {
                     {version}
                 </p>
                 <p class="quiet">{full_time(line.at)}</p>
-                <blockquote class="timeline__quote">{line.reason}</blockquote>
+                {reason}
                 <dl class="hashes">{fields} <div><dt>"Key"</dt><dd class="code">{line.key}</dd></div></dl>
             </li>
             <li class="box">

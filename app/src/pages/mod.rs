@@ -2,6 +2,7 @@
 
 pub mod action;
 pub mod actions;
+pub mod budgets;
 pub mod form;
 pub mod loading;
 pub mod not_found;

@@ -6,6 +6,7 @@
 pub mod action;
 mod acts;
 pub mod arguments;
+pub mod budgets;
 pub mod decision;
 pub mod explained;
 pub mod lanes;

@@ -23,6 +23,8 @@ pub struct FrameView {
     pub sequence: String,
     /// When it was read.
     pub as_of: Moment,
+    /// The time of the restored copy because of which nothing is sent.
+    pub restored_from: Option<Moment>,
 }
 
 /// The first letters of the first and last word of a name, for a badge.

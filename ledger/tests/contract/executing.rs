@@ -325,9 +325,12 @@ async fn a_restore_holds_every_dispatch_until_a_person_has_read(rig: Rig) {
     assert!(failed_guards(&error).contains(&Guard::RestoreAcknowledged), "{error}");
     authorised(&rig, "order-2").await;
     assert!(claim(&rig.ledger, "two").await.is_none(), "not even what was proposed since");
-    let error = rig.ledger.acknowledge_restore(&automation()).await.unwrap_err();
+    let error = rig.ledger.acknowledge_restore(&automation(), None).await.unwrap_err();
     assert!(matches!(error, LedgerError::Refused(Refusal::NotPermitted { .. })), "{error}");
-    rig.ledger.acknowledge_restore(&admin()).await.unwrap();
+    let error = rig.ledger.acknowledge_restore(&admin(), Some(backup_at)).await.unwrap_err();
+    assert!(matches!(error, LedgerError::Refused(Refusal::BadField { .. })), "another restore than was read: {error}");
+    let seen = rig.ledger.restore(&admin()).await.unwrap().unwrap().declared_at;
+    rig.ledger.acknowledge_restore(&admin(), Some(seen)).await.unwrap();
     // Epochs given after the copy and forgotten with it are all below this one.
     let claimed = claim(&rig.ledger, "two").await.unwrap();
     assert!(claimed.epoch == 1 || claimed.epoch > 1_000_000, "{}", claimed.epoch);

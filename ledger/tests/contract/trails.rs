@@ -132,7 +132,7 @@ async fn every_public_write_leaves_a_trail(rig: Rig) {
     let sent_at = at("2026-10-05T10:00:00Z");
     shows!("record_look_up", ledger.record_look_up(&by, &id, sent_at, vec![Claim::Unavailable]));
     shows!("declare_restored", ledger.declare_restored(&admin(), at("2026-10-05T09:59:00Z")));
-    shows!("acknowledge_restore", ledger.acknowledge_restore(&admin()));
+    shows!("acknowledge_restore", ledger.acknowledge_restore(&admin(), None));
 
     shown.extend(WITHOUT_TRAIL.iter().map(|&name| name.to_owned()));
     assert_eq!(shown, public_writes());

@@ -33,7 +33,7 @@ pub(super) async fn run(config: &Config, command: &Restored) -> Result<ExitCode,
              deliveries, or a repeat under the same key. When that was read: tallystick restored --acknowledge"
         );
     } else {
-        let restore = ledger.acknowledge_restore(&system_actor()).await?;
+        let restore = ledger.acknowledge_restore(&system_actor(), None).await?;
         println!("Sending goes on over the record as of {}.", restore.backup_at);
     }
     ledger.close().await;

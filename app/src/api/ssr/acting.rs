@@ -3,7 +3,7 @@
 
 use tallystick_domain::action::{Act, Action, ActionInput, Pick};
 use tallystick_domain::fingerprint::Hash;
-use tallystick_domain::name::{ActionKey, NameError, OperationId, PrincipalId, Receipt};
+use tallystick_domain::name::{ActionKey, DestinationName, NameError, OperationId, PrincipalId, Receipt};
 use tallystick_domain::refusal::Refusal;
 use tallystick_domain::time::Timestamp;
 use tallystick_domain::view::encoded;
@@ -124,6 +124,32 @@ impl Reader {
         let reason = reason.replace("\r\n", "\n").trim().to_owned();
         let answer = self.ledger.decline_action(&self.actor, &awaited, &key, seen, reason).await;
         lead_back(&awaited, &key, answer)
+    }
+
+    /// Pauses or resumes a destination and leads back to the budgets.
+    pub async fn pause_destination(&self, name: String, is_paused: bool) -> Result<(), ApiError> {
+        let name = DestinationName::parse(name).map_err(|error| bad_name(&error))?;
+        self.ledger.pause_destination(&self.actor, &name, is_paused).await.map_err(told)?;
+        leptos_axum::redirect(&format!("/budgets?changed={}", encoded(name.as_str())));
+        Ok(())
+    }
+
+    /// Goes on after the restore that the reader saw, and leads back to the budgets.
+    pub async fn acknowledge_restore(&self, declared_at: &str) -> Result<(), ApiError> {
+        let Some(seen) = Timestamp::parse_rfc3339(declared_at) else {
+            return Err(bad_field("declared_at", "is not a time; open the page again"));
+        };
+        match self.ledger.acknowledge_restore(&self.actor, Some(seen)).await {
+            // Pressed before, or another restore was declared since: the page says which.
+            Err(LedgerError::Refused(Refusal::BadField { .. })) => {
+                leptos_axum::redirect("/budgets?acknowledged=before")
+            }
+            answer => {
+                answer.map_err(told)?;
+                leptos_axum::redirect("/budgets?acknowledged=1");
+            }
+        }
+        Ok(())
     }
 
     /// Sets the workspace zone and leads back to the settings.

@@ -13,6 +13,9 @@ use tallystick_domain::view::action::{
     ActionLine, ActionPage, ActionParts, ActionsView, FormView, PreviewView, RefusedView, SecondForm, Standing, Typed,
     action_line, consequence, followed, request_preview, typed,
 };
+use tallystick_domain::view::budgets::{
+    BudgetsView, DestinationView, HeldView, budget_view, executor_view, scope_in_words, tools_by_destination,
+};
 use tallystick_domain::view::decision::{decision_view, obstacle, row_name};
 use tallystick_domain::view::lanes::lanes;
 use tallystick_domain::view::list::{OperationsView, PanelView, QueueView, capped, capped_sum, reason_chips, row_view};
@@ -26,6 +29,8 @@ use tallystick_domain::view::timeline::timeline;
 use tallystick_domain::view::workspace::{FrameView, PersonView, SettingsView, SourceView, initials, permission_views};
 use tallystick_domain::view::{Lens, stake_in_words, target_in_words};
 use tallystick_ledger::actions::{ActionRecord, ActionStatus};
+use tallystick_ledger::destinations::Destination;
+use tallystick_ledger::executing::SeenWorker;
 use tallystick_ledger::operations::{Entry, Examined, Listed};
 
 use super::zone::zone_names;
@@ -41,6 +46,7 @@ impl Reader {
         let waiting = self.ledger.count_waiting(&self.actor).await.map_err(told)?;
         let names = std::collections::BTreeMap::new();
         let lens = self.lens(waiting.as_of, &names);
+        let held = self.ledger.restore(&self.actor).await.map_err(told)?.filter(|held| held.acknowledged.is_none());
         Ok(FrameView {
             name: self.actor.name.clone(),
             initials: initials(&self.actor.name),
@@ -49,6 +55,7 @@ impl Reader {
             waiting: capped(waiting.count),
             sequence: waiting.sequence.to_string(),
             as_of: lens.moment(waiting.as_of),
+            restored_from: held.map(|held| lens.moment(held.backup_at)),
         })
     }
 
@@ -331,6 +338,39 @@ impl Reader {
     pub async fn tools(&self) -> Result<Vec<ToolView>, ApiError> {
         let tools = self.ledger.tools(&self.actor).await.map_err(told)?;
         Ok(tools.iter().map(tool_view).collect())
+    }
+
+    /// Destinations with their budgets, the processes that took work, and a restore that holds everything back.
+    pub async fn budgets(&self) -> Result<BudgetsView, ApiError> {
+        let destinations = self.ledger.destinations(&self.actor).await.map_err(told)?;
+        let tools = self.ledger.tools(&self.actor).await.map_err(told)?;
+        let workers = self.ledger.workers(&self.actor).await.map_err(told)?;
+        let held = self.ledger.restore(&self.actor).await.map_err(told)?.filter(|held| held.acknowledged.is_none());
+        let names = std::collections::BTreeMap::new();
+        let now = self.ledger.now().await.map_err(told)?;
+        let lens = self.lens(now, &names);
+        let named =
+            tools.iter().map(|tool| (tool.name.as_str(), tool.destination.as_ref().map(DestinationName::as_str)));
+        let mut tools_of = tools_by_destination(named);
+        let destination = |one: Destination| DestinationView {
+            tools: tools_of.remove(one.name.as_str()).unwrap_or_default(),
+            name: one.name.to_string(),
+            scope: scope_in_words(&one.scope),
+            is_paused: one.is_paused,
+            budget: one.budget.as_ref().map(|budget| budget_view(budget, now)),
+        };
+        let executor = |worker: &SeenWorker| {
+            executor_view(&worker.name, &worker.incarnation, worker.seen_at, worker.offset_micros, &lens)
+        };
+        Ok(BudgetsView {
+            destinations: destinations.into_iter().map(destination).collect(),
+            executors: workers.iter().map(executor).collect(),
+            held: held.map(|held| HeldView {
+                backup_at: lens.moment(held.backup_at),
+                declared_at: lens.moment(held.declared_at),
+            }),
+            may_administer: self.actor.role.allows(Permission::Administer),
+        })
     }
 
     /// The settings.

@@ -135,5 +135,5 @@ pub async fn restore(
     responses((status = 200, body = RestoreDocument), (status = 403, description = "Administrators only"),
         (status = 422, description = "No restore waits")))]
 pub async fn acknowledge(SignedIn(actor): SignedIn, State(state): State<AppState>) -> Answer<Json<RestoreDocument>> {
-    Ok(Json(state.ledger.acknowledge_restore(&actor).await?.into()))
+    Ok(Json(state.ledger.acknowledge_restore(&actor, None).await?.into()))
 }
