@@ -4,14 +4,15 @@
 #![expect(clippy::disallowed_methods, reason = "a bench measures with the machine's own clock")]
 
 mod client;
+mod figures;
 
-use std::error::Error;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use client::Client;
+use figures::{Outcome, row};
 use tallystick::auth::token;
 use tallystick_domain::evidence::Trust;
 use tallystick_domain::name::{SourceName, ToolName};
@@ -21,8 +22,6 @@ use tallystick_domain::tool::{Class, Tool};
 use tallystick_ledger::measure::{Commits, start_tape, take_tape};
 use tallystick_ledger::people::{NewPrincipal, system_actor};
 use tallystick_ledger::{Ledger, OpenOptions};
-
-type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 const TOKEN: &str = "ts_bench";
 const CLIENTS: usize = 8;
@@ -34,7 +33,7 @@ const BATCH: usize = 1_000;
 async fn main() -> Outcome<()> {
     let sizes = sizes();
     let folder = tempfile::tempdir()?;
-    println!("{:<52} {:>11} {:>11} {:>8}   target", "figure", "ours", "raw", "ratio");
+    figures::head();
     import(folder.path()).await?;
     let mut newest = Vec::new();
     for size in &sizes {
@@ -278,11 +277,6 @@ fn percentiles(mut spans: Vec<Duration>) -> (Duration, Duration) {
 
 fn millis(span: Duration) -> String {
     format!("{:.2} ms", span.as_secs_f64() * 1_000.0)
-}
-
-fn row(name: &str, ours: &str, raw: &str, ratio: f64, target: &str) {
-    let ratio = if ratio.is_nan() { String::new() } else { format!("{ratio:.2}") };
-    println!("{name:<52} {ours:>11} {raw:>11} {ratio:>8}   {target}");
 }
 
 /// The real binary over a file.

@@ -142,7 +142,7 @@ impl Reader {
         match self.ledger.acknowledge_restore(&self.actor, Some(seen)).await {
             // Pressed before, or another restore was declared since: the page says which.
             Err(LedgerError::Refused(Refusal::BadField { .. })) => {
-                leptos_axum::redirect("/budgets?acknowledged=before")
+                leptos_axum::redirect("/budgets?acknowledged=before");
             }
             answer => {
                 answer.map_err(told)?;
