@@ -30,6 +30,13 @@ pub struct Restore {
     pub acknowledged: Option<(Timestamp, String)>,
 }
 
+impl Restore {
+    /// Whether nothing is sent because of it: nobody has acknowledged it.
+    pub const fn is_unread(&self) -> bool {
+        self.acknowledged.is_none()
+    }
+}
+
 impl Ledger {
     /// Declares that the record is a copy of that time: from this commit on nothing is dispatched, and every guarded
     /// operation that is not final becomes uncertain (T45). Declared again after an interruption, it goes on. How many
@@ -83,7 +90,7 @@ impl Ledger {
             Box::pin(async move {
                 let now = tx.now().await?;
                 let is_meant = |restore: &Restore| seen.is_none_or(|seen| seen == restore.declared_at);
-                let waits = |restore: &Restore| restore.acknowledged.is_none() && is_meant(restore);
+                let waits = |restore: &Restore| restore.is_unread() && is_meant(restore);
                 let found = find(tx).await?.filter(waits);
                 let Some(restore) = found else {
                     let problem = "no restore waits to be acknowledged".to_owned();
@@ -146,7 +153,7 @@ async fn restore_batch(
 
 /// Whether a restore waits to be acknowledged.
 pub(crate) async fn pending(tx: &mut Tx) -> Result<bool, LedgerError> {
-    Ok(find(tx).await?.is_some_and(|restore| restore.acknowledged.is_none()))
+    Ok(find(tx).await?.is_some_and(|restore| restore.is_unread()))
 }
 
 async fn find(tx: &mut Tx) -> Result<Option<Restore>, LedgerError> {

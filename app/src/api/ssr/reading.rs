@@ -32,6 +32,7 @@ use tallystick_ledger::actions::{ActionRecord, ActionStatus};
 use tallystick_ledger::destinations::Destination;
 use tallystick_ledger::executing::SeenWorker;
 use tallystick_ledger::operations::{Entry, Examined, Listed};
+use tallystick_ledger::restoring::Restore;
 
 use super::zone::zone_names;
 use super::{Reader, bad_name, not_found, set_status, told};
@@ -46,7 +47,7 @@ impl Reader {
         let waiting = self.ledger.count_waiting(&self.actor).await.map_err(told)?;
         let names = std::collections::BTreeMap::new();
         let lens = self.lens(waiting.as_of, &names);
-        let held = self.ledger.restore(&self.actor).await.map_err(told)?.filter(|held| held.acknowledged.is_none());
+        let held = self.ledger.restore(&self.actor).await.map_err(told)?.filter(Restore::is_unread);
         Ok(FrameView {
             name: self.actor.name.clone(),
             initials: initials(&self.actor.name),
@@ -238,7 +239,7 @@ impl Reader {
             arguments: &arguments,
             argument_bytes: bytes,
         };
-        match template.render(&examined.outcome.contract, &names, face) {
+        match template.render(&examined.tool.contract, &names, face) {
             Ok(wire) => request_preview(&wire, false, secret),
             Err(error) => none(&format!("No request can be made: {error}")),
         }
@@ -345,7 +346,7 @@ impl Reader {
         let destinations = self.ledger.destinations(&self.actor).await.map_err(told)?;
         let tools = self.ledger.tools(&self.actor).await.map_err(told)?;
         let workers = self.ledger.workers(&self.actor).await.map_err(told)?;
-        let held = self.ledger.restore(&self.actor).await.map_err(told)?.filter(|held| held.acknowledged.is_none());
+        let held = self.ledger.restore(&self.actor).await.map_err(told)?.filter(Restore::is_unread);
         let names = std::collections::BTreeMap::new();
         let now = self.ledger.now().await.map_err(told)?;
         let lens = self.lens(now, &names);
