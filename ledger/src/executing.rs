@@ -611,7 +611,7 @@ async fn gone_batch(tx: &mut Tx, by: &Actor, incarnation: &str, proof: &str) -> 
 }
 
 /// One operation with all that decides upon it.
-async fn lay<'t>(tx: &'t mut Tx, by: &'t Actor, id: &OperationId) -> Result<Desk<'t>, LedgerError> {
+pub(crate) async fn lay<'t>(tx: &'t mut Tx, by: &'t Actor, id: &OperationId) -> Result<Desk<'t>, LedgerError> {
     let now = tx.now().await?;
     let mut desk = Desk::open(tx, now, by).await?;
     desk.lay(std::slice::from_ref(id)).await?;

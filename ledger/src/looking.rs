@@ -13,8 +13,8 @@ use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::Tool;
 
 use crate::desk::Desk;
+use crate::executing::lay;
 use crate::operations::Listed;
-use crate::people::unknown;
 use crate::store::Tx;
 use crate::{Ledger, LedgerError};
 
@@ -138,13 +138,8 @@ async fn record(
     sent_at: Timestamp,
     claims: &[Claim],
 ) -> Result<Listed, LedgerError> {
-    let now = tx.now().await?;
-    let mut desk = Desk::open(tx, now, by).await?;
-    desk.lay(std::slice::from_ref(id)).await?;
-    if !desk.has(id) {
-        return Err(unknown("operation", id.as_str()));
-    }
-    desk.lay_sharers(std::slice::from_ref(id)).await?;
+    let mut desk = lay(tx, by, id).await?;
+    let now = desk.now;
     let around = desk.around(id).await?;
     let key = desk.sheet(id)?.record.destination_keys().first().map(|key| (*key).clone());
     let by_what = searched_by(&around.tool.contract);
