@@ -39,8 +39,14 @@ pub fn next_look_up(record: &Record, around: &Surroundings, outcome: &Outcome) -
     // Absence begins to mean something here; what is sent before can only find.
     let settled = open().map(|attempt| attempt.runs_until.plus(contract.arrival_delay())).max()?;
     let due = since.plus(share(contract.look_ups_over(), number, count));
-    let due = if number == 0 { due } else { due.max(settled.plus(Duration::from_millis(1))) };
-    Some(due.plus(jitter(record, number, contract.look_ups_over() / count.max(1) / 10)))
+    let apart = contract.look_ups_over() / count.max(1) / 10;
+    let due = match sent.last() {
+        None => due,
+        // Those that are overdue (nobody could look for a while) do not follow one another at once: that would use them up
+        // within the same moment of the destination's life.
+        Some(last) => due.max(settled.plus(Duration::from_millis(1))).max(last.plus(apart)),
+    };
+    Some(due.plus(jitter(record, number, apart)))
 }
 
 /// The first ones close together, the later ones further apart: the square of the number.

@@ -68,6 +68,24 @@ fn the_first_is_at_once_and_the_others_after_settle_further_and_further_apart() 
 }
 
 #[test]
+fn overdue_ones_do_not_follow_one_another_at_once() {
+    let mut rig = rig();
+    rig.send_and_end("op", timed_out());
+    rig.wait(3_600);
+    let mut times = Vec::new();
+    for _ in 0..4 {
+        let next = due(&rig).unwrap();
+        rig.now = rig.now.max(next);
+        times.push(rig.now);
+        rig.evidence("op", Claim::Unavailable);
+    }
+    assert_eq!(due(&rig), None, "four are enough, late or not");
+    // A tenth of an even share of the span.
+    let apart = Duration::from_millis(7_500);
+    assert!(times.windows(2).all(|pair| pair[1] >= pair[0].plus(apart)), "{times:?}");
+}
+
+#[test]
 fn several_objects_in_one_answer_are_one_look_up() {
     let mut rig = rig();
     rig.send_and_end("op", timed_out());
