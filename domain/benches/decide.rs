@@ -82,6 +82,7 @@ fn record(size: usize) -> Result<(Record, Surroundings), NameError> {
         supersedes: None,
         compensates: None,
         workflow: None,
+        step: None,
         recorded_at: at(0),
     });
     for number in 1..=size {

@@ -69,6 +69,8 @@ guards! {
     DoubtAdmitsRepeat = "doubt_admits_repeat", "a repeat can settle the doubt";
     /// A person ordered the repeat, where the class asks for one.
     RepeatOrdered = "repeat_ordered", "a person ordered the repeat";
+    /// The steps that it needs have succeeded, and its workflow does not go back.
+    StepMayBegin = "step_may_begin", "the steps it needs have succeeded and its workflow goes forward";
     /// A restore was acknowledged.
     RestoreAcknowledged = "restore_acknowledged", "the restored record was acknowledged";
     /// The permit is for this version of the record and of the guards.

@@ -26,6 +26,7 @@ use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use crate::tool::{Class, Tool};
 use crate::transition::{Command, Decision, Permit, Sending, Worker, confirmation_text, decide, permit};
+use crate::workflow::StepsAround;
 
 pub(crate) const START: &str = "2026-10-05T09:00:00Z";
 /// How long a lease lasts here.
@@ -118,7 +119,7 @@ pub(crate) struct Rig {
     pub(crate) restore_pending: bool,
     pub(crate) lone_override: bool,
     pub(crate) earlier_contracts: Vec<Contract>,
-    pub(crate) past_pivot: bool,
+    pub(crate) steps: StepsAround,
     presses: u32,
 }
 
@@ -144,7 +145,7 @@ impl Rig {
             restore_pending: false,
             lone_override: false,
             earlier_contracts: Vec::new(),
-            past_pivot: false,
+            steps: StepsAround::default(),
             presses: 0,
         }
     }
@@ -189,6 +190,7 @@ impl Rig {
             supersedes: None,
             compensates: None,
             workflow: None,
+            step: None,
             recorded_at: self.now,
         }
     }
@@ -250,7 +252,7 @@ impl Rig {
             scope: self.scope.clone(),
             restore_pending: self.restore_pending,
             lone_override: self.lone_override,
-            past_pivot: self.past_pivot,
+            steps: self.steps.clone(),
             policy: self.policy,
             ..Surroundings::of_tool(tool)
         }

@@ -349,6 +349,7 @@ impl Stream {
             supersedes: None,
             compensates: known.compensates,
             workflow: known.workflow,
+            step: None,
             recorded_at: self.now,
         }
     }

@@ -191,6 +191,7 @@ fn head(id: &OperationId, tool: &Tool, asked: &Asked, now: tallystick_domain::ti
         supersedes: None,
         compensates: None,
         workflow: None,
+        step: None,
         recorded_at: now,
     }
 }

@@ -64,6 +64,10 @@ pub(super) fn apply(actions: &mut [ActionRuling], recommended: &mut Action, s: &
     if (!declared && s.cancel_by_key.is_none()) || s.compensated {
         stricter(actions, Action::Compensate, Verdict::Forbidden, "O10");
     }
+    // An effect that is there too often is undone whatever builds on the step.
+    if s.dependent_stands && s.is_proved_success() {
+        stricter(actions, Action::Compensate, Verdict::Forbidden, "T30");
+    }
 }
 
 /// 22a and 22b: a cancel by key may be asked for while the operation is uncertain.

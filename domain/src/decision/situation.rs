@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::contract::{CancelByKey, Consistency};
+use crate::contract::{CancelByKey, Consistency, DEFAULTS};
 use crate::evidence::Claim;
 use crate::name::{OperationId, Receipt};
 use crate::operation::{Doubt, Fact, Mode, Record, State, SuccessBasis};
@@ -66,6 +66,8 @@ pub struct Situation {
     pub child: Child,
     /// Whether the workflow is past its pivot.
     pub past_pivot: bool,
+    /// Whether a step that builds on it is neither undone nor proved never to have run (T30).
+    pub dependent_stands: bool,
     /// Whether the watch period after a statement of failure, or after the last send, is over.
     pub watch_over: bool,
     /// Whether the last answer, or the last send, is younger than settle.
@@ -148,7 +150,8 @@ impl Situation {
             scope_changed: outcome.scope_changed,
             lease_live: outcome.lease_until.is_some(),
             child: child(record, around, now),
-            past_pivot: around.past_pivot,
+            past_pivot: around.steps.past_pivot,
+            dependent_stands: around.steps.undo_waits_for.is_some(),
             watch_over: outcome.watch_until.map_or(age >= contract.watch(), |until| now >= until),
             is_fresh: age < contract.settle(),
             acceptance_over: record.deadline().map_or(age >= contract.watch(), |deadline| now >= deadline),
@@ -242,27 +245,39 @@ pub(crate) fn has_newer_guarded(record: &Record, around: &Surroundings) -> bool 
     around.relatives.iter().any(|other| other.head.mode == Mode::Guarded && age(other) > age(record))
 }
 
+/// The operations that undo this one: of each intent the newest, which is the one that people work on (T33).
+fn undos(around: &Surroundings) -> impl Iterator<Item = &Record> {
+    let age = |record: &Record| (record.head.recorded_at, record.head.id.clone());
+    around.children.iter().filter(move |child| {
+        let is_newer = |other: &Record| other.head.intent_id == child.head.intent_id && age(other) > age(child);
+        !around.children.iter().any(is_newer)
+    })
+}
+
 fn child(record: &Record, around: &Surroundings, now: Timestamp) -> Child {
     let state = |child: &Record| child.row.as_ref().map_or(State::Proposed, |row| row.state);
-    let is_stuck = |child: &&Record| match state(child) {
+    let is_stuck = |child: &Record| match state(child) {
         State::Failed(_) => true,
-        State::Uncertain(_) => child.deadline().is_some_and(|deadline| now >= deadline),
+        State::Uncertain(_) => {
+            let default = || child.head.recorded_at.plus(DEFAULTS.operation_deadline);
+            now >= child.deadline().unwrap_or_else(default)
+        }
         _ => false,
     };
-    if around.children.iter().any(|child| is_stuck(&child)) {
+    let waived = |fact: &Fact| matches!(fact, Fact::Waived { receipt: None, .. });
+    if record.facts.acts().any(waived) {
+        return Child::None;
+    }
+    if undos(around).any(is_stuck) {
         return Child::Stuck;
     }
-    let told: Vec<_> = record
-        .facts
-        .iter()
-        .filter_map(|fact| match fact {
-            Fact::CompensationProposed { child, .. } => Some(child),
-            _ => None,
-        })
-        .collect();
-    let is_done =
-        |id: &&OperationId| around.children.iter().any(|child| child.head.id == **id && state(child).is_final());
-    if told.iter().all(is_done) { Child::None } else { Child::Running }
+    let told = record.facts.iter().filter_map(|fact| match fact {
+        Fact::CompensationProposed { child, .. } => Some(child),
+        _ => None,
+    });
+    let is_there = |id: &OperationId| around.children.iter().any(|child| child.head.id == *id);
+    let all_there = told.into_iter().all(is_there);
+    if all_there && undos(around).all(|child| state(child).is_final()) { Child::None } else { Child::Running }
 }
 
 fn is_window_over(outcome: &Outcome, now: Timestamp) -> bool {
@@ -273,18 +288,20 @@ fn is_window_over(outcome: &Outcome, now: Timestamp) -> bool {
 
 /// Compensations that were not given up.
 fn undoing(around: &Surroundings) -> impl Iterator<Item = &Record> {
-    around.children.iter().filter(|child| {
+    undos(around).filter(|child| {
         let state = child.row.as_ref().map(|row| row.state);
         !matches!(state, Some(State::Failed(_) | State::Denied | State::Cancelled | State::Superseded))
     })
 }
 
-/// Whether a child undoes this effect, or is on its way to: its key is made of both (C4).
+/// Whether a child undoes this effect, or is on its way to: the key of its intent is made of both (C4).
 fn is_being_undone(around: &Surroundings, effect: &Effect) -> bool {
     let names = || std::iter::once(&effect.receipt).chain(&effect.aliases);
     undoing(around).any(|child| {
         let undoes = |forward: &OperationId, name: &Receipt| {
-            compensation_key(forward, name).is_ok_and(|key| key == child.head.key)
+            compensation_key(forward, name).is_ok_and(|key| {
+                around.children.iter().any(|one| one.head.intent_id == child.head.intent_id && one.head.key == key)
+            })
         };
         child.head.compensates.as_ref().is_some_and(|forward| names().any(|name| undoes(forward, name)))
     })

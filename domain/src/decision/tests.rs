@@ -29,6 +29,7 @@ pub(super) fn guarded(state: State, class: Class) -> Situation {
         lease_live: false,
         child: Child::None,
         past_pivot: false,
+        dependent_stands: false,
         watch_over: false,
         is_fresh: true,
         acceptance_over: false,

@@ -79,6 +79,9 @@ fn forbidden_reason(ruling: &ActionRuling, s: &Situation, outcome: &Outcome, why
         },
         Action::RerunNew if s.is_uncertain() => "The first send may have happened; a new key would do it again.".into(),
         Action::Adopt => adopt_reason(s),
+        Action::Compensate if by("T30") => {
+            "A later step builds on it: undo that one first, or prove that it never ran.".into()
+        }
         Action::Compensate if by("O10") => "No way to undo it is declared.".into(),
         Action::Compensate if !s.success_evidence => "Nothing known to undo yet.".into(),
         Action::MarkSucceeded if matches!(s.state, State::Succeeded(_)) => "It has succeeded already.".into(),

@@ -16,6 +16,7 @@ use crate::evidence::Evidence;
 use crate::facts::Facts;
 use crate::name::{DestinationKey, DestinationName, IntentId, OperationId, OperationKey, ToolName};
 use crate::time::Timestamp;
+use crate::workflow::Place;
 
 macro_rules! named {
     ($(#[$doc:meta])* $enum:ident { $($(#[$vdoc:meta])* $variant:ident = $name:literal,)* }) => {
@@ -84,6 +85,9 @@ pub struct Head {
     /// The workflow it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<String>,
+    /// Its place there, where it is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<Place>,
     /// When it was recorded by our clock.
     pub recorded_at: Timestamp,
 }

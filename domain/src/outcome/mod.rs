@@ -31,6 +31,7 @@ use crate::policy::Policy;
 use crate::time::Timestamp;
 use crate::tool::Tool;
 use crate::verdict::{Instrumentation, Judgement};
+use crate::workflow::StepsAround;
 
 /// What the rules need to know beside the record itself.
 #[derive(Debug, Clone)]
@@ -53,8 +54,8 @@ pub struct Surroundings {
     pub earlier_contracts: Vec<Contract>,
     /// The destination's scope as configured now, where it is known.
     pub scope: Option<Scope>,
-    /// Whether the workflow is past its pivot.
-    pub past_pivot: bool,
+    /// What the other steps of its workflow mean for it.
+    pub steps: StepsAround,
     /// Whether a restore waits to be acknowledged (4.8).
     pub restore_pending: bool,
     /// Whether the workspace lets a lone administrator act with the recorded override (4.4.9).
@@ -78,7 +79,7 @@ impl Surroundings {
             items: Vec::new(),
             earlier_contracts: Vec::new(),
             scope: None,
-            past_pivot: false,
+            steps: StepsAround::default(),
             restore_pending: false,
             lone_override: false,
             arguments: None,

@@ -309,12 +309,10 @@ impl Accepted<'_> {
             serde_json::json!({ "undoes": head.key.as_str(), "receipt": chosen.map(Receipt::as_str) }).to_string();
         let Ok(json) = Json::parse(bytes.as_bytes()) else { return self.record_facts(Vec::new()) };
         let child = Head {
-            id: self.new_id.clone(),
-            intent_id: IntentId::from(self.new_id.clone()),
-            key,
             tool: tool.or_else(|| head.tool.clone()),
             compensates: Some(head.id.clone()),
-            ..self.next_of_intent()
+            step: None,
+            ..self.next_undo(key)
         };
         let proposal = Proposal {
             arguments: Some(arguments_of(&json, &bytes, &[])),
@@ -327,6 +325,22 @@ impl Accepted<'_> {
         decision.arguments =
             Some(NewArguments { operation: self.new_id.clone(), args_version: 1, bytes: bytes.into_bytes() });
         decision
+    }
+
+    /// An undo that was given up before it was sent is asked for again as a later operation of the same intent.
+    fn next_undo(&self, key: OperationKey) -> Head {
+        let next = self.next_of_intent();
+        let Some(root) = self.around.children.iter().find(|child| child.head.key == key) else {
+            return Head { intent_id: IntentId::from(self.new_id.clone()), key, ..next };
+        };
+        let earlier = self.around.children.iter().filter(|child| child.head.intent_id == root.head.intent_id);
+        let last = earlier.clone().max_by_key(|child| (child.head.recorded_at, &child.head.id));
+        Head {
+            intent_id: root.head.intent_id.clone(),
+            key: numbered(&key, earlier.count() + 1),
+            retries_of: last.map(|child| child.head.id.clone()),
+            ..next
+        }
     }
 
     /// Makes an operation and records facts here, in the same commit.
@@ -369,14 +383,11 @@ impl Accepted<'_> {
         let (record, around) = (self.record, self.around);
         let intent = || std::iter::once(record).chain(&around.relatives);
         let root = intent().find(|other| other.head.id.as_str() == record.head.intent_id.as_str()).unwrap_or(record);
-        let suffix = format!("~{}", intent().count() + 1);
-        let room = OperationKey::LIMIT - suffix.len();
-        let base: String = root.head.key.as_str().chars().take(room).collect();
         Head {
             id: self.new_id.clone(),
             mode: Mode::Guarded,
             intent_id: record.head.intent_id.clone(),
-            key: OperationKey::parse(base + &suffix).unwrap_or_else(|_| root.head.key.clone()),
+            key: numbered(&root.head.key, intent().count() + 1),
             key_given: true,
             tool: record.head.tool.clone(),
             destination: around.tool.destination.clone().or_else(|| record.head.destination.clone()),
@@ -385,6 +396,7 @@ impl Accepted<'_> {
             supersedes: None,
             compensates: record.head.compensates.clone(),
             workflow: record.head.workflow.clone(),
+            step: record.head.step.clone(),
             recorded_at: self.now,
         }
     }
@@ -415,6 +427,14 @@ impl Accepted<'_> {
             ..self.same_proposal()
         }
     }
+}
+
+/// The key of a later operation of an intent: the root's, and which one it is.
+fn numbered(root: &OperationKey, ordinal: usize) -> OperationKey {
+    let suffix = format!("~{ordinal}");
+    let room = OperationKey::LIMIT - suffix.len();
+    let base: String = root.as_str().chars().take(room).collect();
+    OperationKey::parse(base + &suffix).unwrap_or_else(|_| root.clone())
 }
 
 fn arguments_of(json: &Json, text: &str, volatile: &[String]) -> Arguments {

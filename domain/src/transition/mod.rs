@@ -5,6 +5,7 @@ mod carry;
 mod permit;
 mod project;
 mod sending;
+mod unwinding;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ use crate::action::{Act, AwaitedAct};
 use crate::approval::{Approval, Approver};
 use crate::decision;
 use crate::guard::GuardResult;
-use crate::name::{ActionKey, OperationId};
+use crate::name::{ActionKey, OperationId, OperationKey};
 use crate::operation::{Doubt, Fact, Failure, Mode, Projection, Record, State, SuccessBasis};
 use crate::outcome::{self, Outcome, Surroundings};
 use crate::permission::Actor;
@@ -92,8 +93,28 @@ pub enum Command {
         /// The time of the copy.
         backup_at: Timestamp,
     },
+    /// The operation's workflow goes back, and its turn has come (T30, T6).
+    Unwind {
+        /// What is done with it.
+        how: Unwind,
+        /// The step because of which.
+        because: OperationKey,
+        /// Who stands for it in the record.
+        by: Actor,
+        /// The id that the operation gets which undoes it.
+        new_id: OperationId,
+    },
     /// Time passed, or the tool's contract, a source's trust or a relative changed.
     Refold,
+}
+
+/// What a workflow that goes back does with a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unwind {
+    /// An operation that undoes it is proposed.
+    Undo,
+    /// It is cancelled, so that it never begins.
+    Cancel,
 }
 
 /// What came of an act.
@@ -159,6 +180,9 @@ pub fn decide(record: &Record, around: &Surroundings, command: &Command, now: Ti
         Command::Release { epoch, reason } => sending::release(record, around, *epoch, reason, command, now),
         Command::Dispatch(sending) => sending::dispatch(record, around, sending, command, now),
         Command::Restore { backup_at } => Ok(sending::restore(record, around, *backup_at, command, now)),
+        Command::Unwind { how, because, by, new_id } => {
+            unwinding::unwind(record, around, &unwinding::Unwinder { how: *how, because, by, new_id }, command, now)
+        }
         Command::Act { act, new_id } => acts::act(record, around, act, new_id, command, now),
         Command::Complete { awaited, second, seen_version, confirmation, new_id } => {
             let awaited = acts::awaited(record, awaited)?.clone();

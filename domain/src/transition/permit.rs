@@ -21,6 +21,7 @@ use crate::outcome::{Outcome, Surroundings};
 use crate::policy::{Policy, SafetyRule};
 use crate::time::Timestamp;
 use crate::tool::Class;
+use crate::workflow::StepWait;
 
 /// What the dispatch write compares.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,6 +178,8 @@ fn standing_guards(checked: &mut Checked, record: &Record, around: &Surroundings
     checked.ask(Guard::AttemptsLeft, left > 0, format!("{left} left"));
     let acknowledged = !around.restore_pending || !policy.keeps(SafetyRule::RestoreHoldsDispatch);
     checked.ask(Guard::RestoreAcknowledged, acknowledged, "a restored record waits for a person");
+    let wait = around.steps.wait.as_ref();
+    checked.ask(Guard::StepMayBegin, wait.is_none(), wait.map_or_else(String::new, StepWait::words));
     let newest = !crate::decision::has_newer_guarded(record, around) || !policy.keeps(SafetyRule::NewestOfIntentOnly);
     checked.ask(Guard::NewestOfIntent, newest, "a newer operation of the intent decides");
     let effects = outcome.effects.len();

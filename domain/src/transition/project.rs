@@ -5,7 +5,8 @@ use crate::evidence::{Claim, Strength};
 use crate::look_up::next_look_up;
 use crate::name::{PrincipalId, Receipt};
 use crate::operation::{
-    Attention, Chip, Doubt, Fact, Impact, KeyWindow, Mark, Mode, Notch, Projection, Reason, Record, State, SuccessBasis,
+    Attention, Chip, Doubt, Fact, Finding, Impact, KeyWindow, Mark, Mode, Notch, Projection, Reason, Record, Severity,
+    State, SuccessBasis,
 };
 use crate::outcome::{Ending, JudgedAttempt, Outcome, Surroundings};
 use crate::time::{Timestamp, span_in_words};
@@ -14,6 +15,8 @@ use crate::verdict::Verdict;
 
 /// The most notches a row keeps; the newest.
 const TALLY_LIMIT: usize = 60;
+/// The row of a success whose undo does not get on.
+const STUCK_UNDO: &str = "28a";
 
 /// The row of a record whose facts give this outcome and ruling.
 pub(super) fn project(
@@ -31,7 +34,7 @@ pub(super) fn project(
     Projection {
         state: outcome.state,
         since: outcome.since,
-        attention: attention(record, around, outcome, key_window, impact.as_ref(), now),
+        attention: attention(record, around, outcome, ruling, (key_window, impact.as_ref()), now),
         next_change_at: outcome.next_change_at,
         attempts: count(outcome.attempts.len()),
         attempts_allowed: outcome.attempts.iter().filter_map(|attempt| attempt.budget).max(),
@@ -46,7 +49,7 @@ pub(super) fn project(
         row: ruling.row.clone(),
         recommended: ruling.recommended,
         assignee: assignee(record),
-        findings: outcome.findings.clone(),
+        findings: findings(around, outcome),
         first_dispatched_at: outcome.attempts.iter().map(|attempt| attempt.dispatched_at).min(),
         last_fact_at: record.facts.iter().map(Fact::at).max().unwrap_or(record.head.recorded_at),
         identity_hash: first.map(|arguments| arguments.identity_hash),
@@ -54,6 +57,18 @@ pub(super) fn project(
         claim_at: claimable_at(record, around, outcome, now),
         look_up_at: next_look_up(record, around, outcome),
     }
+}
+
+/// What was found, and why an approved step is not sent yet: nobody should wonder.
+fn findings(around: &Surroundings, outcome: &Outcome) -> Vec<Finding> {
+    let mut findings = outcome.findings.clone();
+    let begins = matches!(outcome.state, State::Proposed | State::Authorized | State::RetryWait(_));
+    findings.extend(around.steps.wait.iter().filter(|_| begins).map(|wait| Finding {
+        code: "waits_for_step".into(),
+        severity: Severity::Notice,
+        text: wait.words(),
+    }));
+    findings
 }
 
 fn count(number: usize) -> u32 {
@@ -149,11 +164,12 @@ fn attention(
     record: &Record,
     around: &Surroundings,
     outcome: &Outcome,
-    key_window: KeyWindow,
-    impact: Option<&Impact>,
+    ruling: &Ruling,
+    (key_window, impact): (KeyWindow, Option<&Impact>),
     now: Timestamp,
 ) -> Option<Attention> {
-    let reason = reason(record, around, outcome, key_window, now)?;
+    let expired = matches!(key_window, KeyWindow::Until { until, .. } if now > until);
+    let reason = reason(record, around, outcome, expired, ruling.row == STUCK_UNDO)?;
     // Only an open attempt has a safe option to lose.
     let safe_until = match (outcome.state, key_window) {
         (State::Uncertain(_), KeyWindow::Until { until, .. }) if until > now => Some(until),
@@ -162,13 +178,7 @@ fn attention(
     Some(Attention { reason, rank: attention_rank(reason, safe_until, impact, outcome.since) })
 }
 
-fn reason(
-    record: &Record,
-    around: &Surroundings,
-    outcome: &Outcome,
-    key_window: KeyWindow,
-    now: Timestamp,
-) -> Option<Reason> {
+fn reason(record: &Record, around: &Surroundings, outcome: &Outcome, expired: bool, stuck: bool) -> Option<Reason> {
     if record.awaited_act().is_some() {
         return Some(Reason::AwaitsSecondPerson);
     }
@@ -179,7 +189,6 @@ fn reason(
     if adopted && record.head.mode == Mode::Observed && !matches!(outcome.state, State::Contradicted(_)) {
         return None;
     }
-    let expired = matches!(key_window, KeyWindow::Until { until, .. } if now > until);
     match outcome.state {
         State::Contradicted(_) => Some(Reason::Contradicted),
         State::ApprovalExpired => Some(Reason::ApprovalExpired),
@@ -188,6 +197,8 @@ fn reason(
             Some(Reason::Stalled)
         }
         State::Proposed if record.head.mode == Mode::Guarded => Some(Reason::AwaitsApproval),
+        // T32: its owner is paged where the undo is asked about, not only where it failed.
+        State::Succeeded(_) if stuck => Some(Reason::CompensationStuck),
         _ => None,
     }
 }

@@ -3,6 +3,7 @@
 //! A step is an operation, and so is each undo of one. Here is only what follows from how they stand to each other.
 
 mod compensation;
+mod place;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -10,13 +11,14 @@ pub(crate) use tests::PROOFS;
 mod unwinding;
 
 pub use compensation::{ChildProof, ChildView, Forward, Progress, Undo, compensation_key, progress};
+pub use place::{Member, Place, StepWait, StepsAround};
 pub use unwinding::{Hold, Unwinding};
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::name::{OperationId, PrincipalId};
+use crate::name::{OperationId, OperationKey, PrincipalId};
 use crate::operation::{Failure, Mode, State, named};
 
 named! {
@@ -36,6 +38,8 @@ named! {
 pub struct StepView {
     /// Its operation; of several operations of one intent, the newest.
     pub id: OperationId,
+    /// That operation's key, for people.
+    pub key: OperationKey,
     /// Its place.
     pub step_no: u32,
     /// Whether it is the go or no go.
@@ -81,6 +85,14 @@ pub enum Misbuilt {
         /// On what.
         on: OperationId,
     },
+    /// A dependency on a key that no step has.
+    #[error("step {step} needs {on}, which is no step of the workflow")]
+    UnknownKey {
+        /// Which step.
+        step: OperationKey,
+        /// On what.
+        on: OperationKey,
+    },
     /// A step that depends on itself through others.
     #[error("step {step} depends on itself")]
     Cycle {
@@ -100,6 +112,17 @@ enum Phase {
     PivotUnknown,
     /// The pivot happened.
     Passed,
+}
+
+named! {
+    /// Who undoes the steps of a workflow that goes back.
+    Unwinds {
+        /// People, step by step.
+        ByPeople = "by_people",
+        /// Tallystick proposes each undo when its turn has come, and cancels what has not begun. Every undo has an approval
+        /// of its own (T30).
+        ByItself = "by_itself",
+    }
 }
 
 /// Which way a workflow goes.

@@ -24,6 +24,7 @@ fn ids(names: &[&str]) -> Vec<OperationId> {
 fn step(name: &str, step_no: u32, state: State) -> StepView {
     StepView {
         id: id(name),
+        key: OperationKey::parse(name).unwrap(),
         step_no,
         is_pivot: false,
         depends_on: None,

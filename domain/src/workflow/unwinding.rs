@@ -155,7 +155,7 @@ impl Workflow {
         (phase != Phase::Revocable).then_some(Hold::PivotOpen)
     }
 
-    fn unsettled_dependent(&self, id: &OperationId) -> Option<&StepView> {
+    pub(super) fn unsettled_dependent(&self, id: &OperationId) -> Option<&StepView> {
         self.steps.iter().rev().find(|other| self.depends(&other.id, id) && !other.is_settled())
     }
 }

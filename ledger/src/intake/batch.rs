@@ -157,6 +157,7 @@ impl<'b, 't> Batch<'b, 't> {
             supersedes: None,
             compensates: learnt.compensates.as_ref().and_then(|name| self.names.get(name)).cloned(),
             workflow: learnt.workflow.clone(),
+            step: None,
             recorded_at: self.desk.now,
         }
     }

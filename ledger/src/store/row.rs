@@ -292,6 +292,7 @@ pub(super) mod tests {
             supersedes: None,
             compensates: None,
             workflow: Some("saga".into()),
+            step: Some(Place { number: 2, is_pivot: true, needs: Some(vec![OperationKey::parse("first").unwrap()]) }),
             recorded_at: Timestamp::from_micros(3),
         }
     }

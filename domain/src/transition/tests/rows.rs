@@ -459,7 +459,7 @@ proofs! {
         let mut rig = ended_with(made("in_1"));
         prove!("T30", rig.verdict("op", Action::Compensate), Verdict::Forbidden, "no way to undo it is declared");
         rig.tool.contract.compensation = undo_by("invoice.void");
-        rig.past_pivot = true;
+        rig.steps.past_pivot = true;
         prove!("I24", (rig.row("op").as_str(), rig.verdict("op", Action::Compensate)), ("29", Verdict::Dual));
     }
 
