@@ -21,7 +21,7 @@ use crate::components::icon::provide_icons;
 use crate::pages::{
     action::ActionPage, actions::ActionsPage, budgets::BudgetsPage, form::FormPage, not_found::NotFound,
     operation::OperationPage, operations::OperationsPage, queue::QueuePage, settings::SettingsPage,
-    sign_in::SignInPage, tools::ToolsPage,
+    sign_in::SignInPage, tools::ToolsPage, workflow::WorkflowPage, workflows::WorkflowsPage,
 };
 
 /// The console: its places and what frames them. Every place with data is rendered whole before it is sent.
@@ -42,6 +42,8 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/actions") view=ActionsPage ssr=SsrMode::Async />
                     <Route path=path!("/actions/:key") view=ActionPage ssr=SsrMode::Async />
                     <Route path=path!("/budgets") view=BudgetsPage ssr=SsrMode::Async />
+                    <Route path=path!("/workflows") view=WorkflowsPage ssr=SsrMode::Async />
+                    <Route path=path!("/workflows/:name") view=WorkflowPage ssr=SsrMode::Async />
                     <Route path=path!("/tools") view=ToolsPage ssr=SsrMode::Async />
                     <Route path=path!("/settings") view=SettingsPage ssr=SsrMode::Async />
                 </ParentRoute>

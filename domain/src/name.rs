@@ -126,6 +126,8 @@ text_names! {
     LayerName, "layer name", 120;
     /// A person's or automation's id.
     PrincipalId, "principal id", 64;
+    /// A workflow's name.
+    WorkflowName, "workflow name", 255;
     /// A workspace's id. There is exactly one for now.
     WorkspaceId, "workspace id", 64;
 }

@@ -403,7 +403,7 @@ fn blank(press: &Press, act: Act, desk: &Desk<'_>, id: &OperationId) -> Result<A
 }
 
 /// The arguments that an act brings, or that an operation it makes takes over.
-async fn arguments_to_keep(
+pub(crate) async fn arguments_to_keep(
     desk: &mut Desk<'_>,
     id: &OperationId,
     decided: &Result<Decision, Refusal>,

@@ -19,12 +19,16 @@ use tallystick_domain::refusal::Refusal;
 use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::Tool;
 use tallystick_domain::transition::{Command, Decision, decide};
+use tallystick_domain::workflow::{Member, Misbuilt, StepsAround, Workflow};
 
 use crate::store::Tx;
 use crate::store::entry::{Changes, JournalEntry, NO_HASH, Occasion};
 use crate::store::line::KeyUse;
 use crate::store::operation::{Loaded, OperationWrite};
 use crate::{LedgerError, failpoint, restoring};
+
+/// The most operations of one workflow that are looked at, undos included; proposals keep far below it.
+pub(crate) const MEMBERS_LIMIT: u32 = 1_000;
 
 /// One operation on the desk.
 pub(crate) struct Sheet {
@@ -58,10 +62,13 @@ pub(crate) struct Desk<'t> {
     /// In the order in which they came, so that a unit writes the same way each time.
     order: Vec<OperationId>,
     by_intent: HashMap<IntentId, Vec<OperationId>>,
+    /// What lies here and undoes which operation.
+    by_undone: HashMap<OperationId, Vec<OperationId>>,
     /// Who was sent under which key; complete for the keys in `asked_keys`.
     key_users: HashMap<String, Vec<OperationId>>,
     asked_keys: HashSet<String>,
     asked_intents: HashSet<IntentId>,
+    asked_workflows: HashSet<String>,
     tools: HashMap<Option<ToolName>, Tool>,
     tool_versions: HashMap<ToolName, Vec<(Timestamp, Tool)>>,
     trusts: BTreeMap<SourceName, Trust>,
@@ -84,9 +91,11 @@ impl<'t> Desk<'t> {
             sheets: HashMap::new(),
             order: Vec::new(),
             by_intent: HashMap::new(),
+            by_undone: HashMap::new(),
             key_users: HashMap::new(),
             asked_keys: HashSet::new(),
             asked_intents: HashSet::new(),
+            asked_workflows: HashSet::new(),
             tools: HashMap::new(),
             tool_versions: HashMap::new(),
             trusts,
@@ -153,6 +162,9 @@ impl<'t> Desk<'t> {
     fn put(&mut self, sheet: Sheet) {
         let head = &sheet.record.head;
         self.by_intent.entry(head.intent_id.clone()).or_default().push(head.id.clone());
+        if let Some(undone) = &head.compensates {
+            self.by_undone.entry(undone.clone()).or_default().push(head.id.clone());
+        }
         self.order.push(head.id.clone());
         for key in sheet.record.destination_keys() {
             note_user(&mut self.key_users, key.as_str(), &head.id);
@@ -187,10 +199,14 @@ impl<'t> Desk<'t> {
         Ok(())
     }
 
-    /// Lays out the operations that undo these.
+    /// Lays out the operations that undo these: those that were proposed, and what they were run again as.
     async fn lay_children(&mut self, ids: &[OperationId]) -> Result<(), LedgerError> {
-        let sheets = ids.iter().filter_map(|id| self.sheets.get(id));
-        let children: Vec<OperationId> = sheets.flat_map(|sheet| children_of(&sheet.record)).cloned().collect();
+        let is_undone = |id: &&OperationId| self.sheets.get(*id).is_some_and(|sheet| was_to_be_undone(&sheet.record));
+        let undone: Vec<&str> = ids.iter().filter(is_undone).map(OperationId::as_str).collect();
+        if undone.is_empty() {
+            return Ok(());
+        }
+        let children = self.tx.operation_ids_by_compensates(&undone).await?;
         self.lay_alone(&children).await
     }
 
@@ -270,8 +286,9 @@ impl<'t> Desk<'t> {
             .filter(|record| record.head.intent_id != intent)
             .filter(|record| destination.is_some() && record.head.destination == destination);
         let sharers = sharers.cloned().collect();
-        let children = children_of(&self.sheet(id)?.record);
+        let children = self.by_undone.get(id).map_or(&[][..], Vec::as_slice).iter();
         let children = children.filter_map(|child| self.sheets.get(child)).map(|sheet| sheet.record.clone()).collect();
+        let steps = self.steps_around(id).await?;
         let trusts = self.trusts.clone();
         let own_executors = BTreeSet::from([SourceName::own_executor()]);
         let mut around = Surroundings {
@@ -281,6 +298,7 @@ impl<'t> Desk<'t> {
             sharers,
             children,
             earlier_contracts,
+            steps,
             ..Surroundings::of_tool(tool)
         };
         if self.sheet(id)?.record.head.mode == Mode::Guarded {
@@ -292,6 +310,43 @@ impl<'t> Desk<'t> {
             around.policy = failpoint::policy();
         }
         Ok(around)
+    }
+
+    /// What the other steps of its workflow mean for an operation of ours.
+    async fn steps_around(&mut self, id: &OperationId) -> Result<StepsAround, LedgerError> {
+        let head = &self.sheet(id)?.record.head;
+        let (Mode::Guarded, Some(name), Some(_)) = (head.mode, head.workflow.clone(), &head.step) else {
+            return Ok(StepsAround::default());
+        };
+        let workflow = self.workflow(&name).await?;
+        Ok(workflow.map_err(|misbuilt| corrupt(&name, &misbuilt))?.around(id))
+    }
+
+    /// The steps of a workflow, put together. Who decides upon one of them goes after whoever decided upon another, until
+    /// that one has committed: two steps must not each be found as the other was.
+    pub(crate) async fn workflow(&mut self, name: &str) -> Result<Result<Workflow, Misbuilt>, LedgerError> {
+        if self.asked_workflows.insert(name.to_owned()) {
+            self.tx.lock_workflow(name).await?;
+            let members = self.tx.workflow_members(name, MEMBERS_LIMIT).await?;
+            let missing: Vec<&str> = members.iter().filter(|id| !self.has(id)).map(OperationId::as_str).collect();
+            for loaded in self.tx.operations_look(&missing).await? {
+                self.put(Sheet::loaded(loaded));
+            }
+        }
+        let is_member = |sheet: &&Sheet| sheet.record.head.workflow.as_deref() == Some(name);
+        let names: Vec<Option<ToolName>> =
+            self.sheets.values().filter(is_member).map(|sheet| sheet.record.head.tool.clone()).collect();
+        let mut contracts: HashMap<Option<ToolName>, Contract> = HashMap::new();
+        for tool in names {
+            if !contracts.contains_key(&tool) {
+                let contract = self.tool(tool.as_ref()).await?.contract;
+                contracts.insert(tool, contract);
+            }
+        }
+        let members = self.sheets.values().filter(is_member).map(|sheet| &sheet.record);
+        let members: Vec<Member<'_>> =
+            members.filter_map(|record| Some(Member { record, contract: contracts.get(&record.head.tool)? })).collect();
+        Ok(Workflow::gather(&members, self.now))
     }
 
     /// The scope of a destination as configured now.
@@ -439,12 +494,9 @@ impl Sheet {
     }
 }
 
-/// The operations that were made to undo this one.
-fn children_of(record: &Record) -> impl Iterator<Item = &OperationId> {
-    record.facts.iter().filter_map(|fact| match fact {
-        Fact::CompensationProposed { child, .. } => Some(child),
-        _ => None,
-    })
+/// Whether an undo of it was ever proposed.
+fn was_to_be_undone(record: &Record) -> bool {
+    record.facts.acts().any(|fact| matches!(fact, Fact::CompensationProposed { .. }))
 }
 
 fn note_user(users: &mut HashMap<String, Vec<OperationId>>, key: &str, id: &OperationId) {
@@ -452,6 +504,10 @@ fn note_user(users: &mut HashMap<String, Vec<OperationId>>, key: &str, id: &Oper
     if !users.contains(id) {
         users.push(id.clone());
     }
+}
+
+fn corrupt(workflow: &str, misbuilt: &Misbuilt) -> LedgerError {
+    LedgerError::Corrupt { what: format!("workflow {workflow}: {misbuilt}") }
 }
 
 fn missing(id: &OperationId) -> LedgerError {

@@ -28,6 +28,7 @@ mod store;
 pub mod sweep;
 pub mod tools;
 pub mod verify;
+pub mod workflows;
 
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex, PoisonError};

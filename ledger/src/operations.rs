@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tallystick_domain::decision::{self, Ruling};
-use tallystick_domain::name::{DestinationKey, DestinationName, OperationId, OperationKey, SourceOperation, ToolName};
+use tallystick_domain::name::{
+    DestinationKey, DestinationName, OperationId, OperationKey, SourceOperation, ToolName, WorkflowName,
+};
 use tallystick_domain::operation::{Head, Projection, Reason, Record, State};
 use tallystick_domain::outcome::{self, Outcome};
 use tallystick_domain::permission::{Actor, Permission};
@@ -13,6 +15,7 @@ use tallystick_domain::query::{OperationQuery, QueueQuery};
 use tallystick_domain::refusal::Refusal;
 use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::Tool;
+use tallystick_domain::workflow::Place;
 
 use crate::desk::Desk;
 use crate::store::Tx;
@@ -38,6 +41,17 @@ pub struct NewProposal {
     pub deadline: Option<Timestamp>,
     /// The tool call that proposed it; correlation only.
     pub tool_call_id: Option<String>,
+    /// Its place in a workflow, if it is a step of one.
+    pub step: Option<NewStep>,
+}
+
+/// The place of a new operation in a workflow.
+#[derive(Debug, Clone)]
+pub struct NewStep {
+    /// Which workflow; it begins with its first step.
+    pub workflow: WorkflowName,
+    /// Where in it.
+    pub place: Place,
 }
 
 /// What came of a proposal.
@@ -360,7 +374,7 @@ async fn relatives(
     }
     found.extend(sharers.into_iter().flatten().map(|operation| Relative { link: "same destination key", operation }));
     let undone: Vec<&str> = head.compensates.iter().map(OperationId::as_str).collect();
-    let undoing = tx.operation_ids_by_compensates(head.id.as_str()).await?;
+    let undoing = tx.operation_ids_by_compensates(&[head.id.as_str()]).await?;
     let undoing: Vec<&str> = undoing.iter().map(OperationId::as_str).collect();
     let together = match &head.workflow {
         Some(workflow) => tx.operation_ids_by_workflow(workflow).await?,

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use tallystick_domain::evidence::Evidence;
 use tallystick_domain::fingerprint::Json;
 use tallystick_domain::intake::{Line, Proposed, Says, intent_hash, proposal_fact, same_intent_question};
-use tallystick_domain::name::{DestinationName, IntentId, OperationId, OperationKey, SourceName, SourceOperation};
+use tallystick_domain::name::{
+    DestinationName, IntentId, OperationId, OperationKey, SourceName, SourceOperation, WorkflowName,
+};
 use tallystick_domain::operation::{Fact, Head, Mode, Proposal};
 use tallystick_domain::permission::{Actor, Permission};
 use tallystick_domain::refusal::Refusal;
 use tallystick_domain::tool::Tool;
+use tallystick_domain::workflow::Place;
 
 use crate::desk::Desk;
-use crate::operations::{NewProposal, ProposalAnswer};
+use crate::operations::{NewProposal, NewStep, ProposalAnswer};
 use crate::people::unknown;
 use crate::port::Ids;
 use crate::store::Tx;
@@ -21,6 +24,8 @@ use crate::{Ledger, LedgerError};
 
 /// The most bytes that arguments may have.
 pub(crate) const ARGUMENTS_LIMIT_BYTES: usize = 8 * 1024 * 1024;
+/// The most steps of one workflow.
+const STEPS_LIMIT: usize = 100;
 /// How many operations of equal intent fields are looked at at a time, until one is found that was not stopped.
 const INTENT_CANDIDATES: i64 = 8;
 /// What our own API is called where facts name their source.
@@ -79,7 +84,32 @@ async fn propose(tx: &mut Tx, ids: &dyn Ids, asked: &Asked) -> Result<Result<Pro
     }
     let id = OperationId::parse(ids.new_id(now)).map_err(corrupt)?;
     desk.put_new(head(&id, &tool, asked, now));
+    if let Some(NewStep { workflow, place }) = &asked.new.step
+        && let Some(refusal) = misplaced(&mut desk, workflow, place).await?
+    {
+        return Ok(Err(refusal));
+    }
     propose_first(desk, id, &tool, asked).await.map(Ok)
+}
+
+/// Why a step cannot have this place: its workflow would not be one.
+async fn misplaced(
+    desk: &mut Desk<'_>,
+    workflow: &WorkflowName,
+    place: &Place,
+) -> Result<Option<Refusal>, LedgerError> {
+    let bad = |problem: String| Some(Refusal::BadField { field: "step".into(), problem });
+    if place.number == 0 {
+        return Ok(bad("steps are numbered from 1".into()));
+    }
+    let gathered = desk.workflow(workflow.as_str()).await?;
+    Ok(match gathered {
+        Err(misbuilt) => bad(misbuilt.to_string()),
+        Ok(gathered) if gathered.steps().len() > STEPS_LIMIT => {
+            bad(format!("{workflow} has {STEPS_LIMIT} steps; that is the limit"))
+        }
+        Ok(_) => None,
+    })
 }
 
 async fn propose_first(
@@ -145,6 +175,11 @@ async fn propose_again(
     if operation.head.mode == Mode::Observed {
         return Ok(Err(Refusal::ObservedOperation { operation_id: id.to_string() }));
     }
+    let place = asked.new.step.as_ref().map(|step| (Some(step.workflow.as_str()), Some(&step.place)));
+    if place.is_some_and(|told| told != (operation.head.workflow.as_deref(), operation.head.step.as_ref())) {
+        let problem = "the operation is there with another place; a place does not change".into();
+        return Ok(Err(Refusal::BadField { field: "step".into(), problem }));
+    }
     let stored = desk.arguments_in_force(&id, i64::MAX).await?;
     let stored = stored.and_then(|bytes| Json::parse(&bytes).ok());
     let fact = fact(&desk, &id, stored.as_ref(), tool, asked)?;
@@ -190,8 +225,8 @@ fn head(id: &OperationId, tool: &Tool, asked: &Asked, now: tallystick_domain::ti
         retries_of: None,
         supersedes: None,
         compensates: None,
-        workflow: None,
-        step: None,
+        workflow: asked.new.step.as_ref().map(|step| step.workflow.to_string()),
+        step: asked.new.step.as_ref().map(|step| step.place.clone()),
         recorded_at: now,
     }
 }

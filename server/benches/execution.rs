@@ -88,6 +88,7 @@ async fn authorise(ledger: &Ledger, [by, approver]: [&Actor; 2], index: usize) -
         arguments: format!(r#"{{"order":"order-{index}","amount_minor":1200}}"#).into_bytes(),
         deadline: None,
         tool_call_id: None,
+        step: None,
     };
     let proposed = ledger.propose_operation(by, new).await?;
     let act = Act {

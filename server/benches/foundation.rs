@@ -220,6 +220,7 @@ async fn proposals(folder: &Path) -> Outcome<()> {
             arguments: arguments(index).into_bytes(),
             deadline: None,
             tool_call_id: None,
+            step: None,
         };
         ledger.propose_operation(&by, new).await?;
     }

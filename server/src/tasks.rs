@@ -1,4 +1,4 @@
-//! What runs beside requests: the sweeper, and the signals that end the process. Every task has an owner that awaits it.
+//! What runs beside requests: the sweeper, what goes on with workflows, and the signals that end the process. Every task has an owner that awaits it.
 
 use std::io;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_LIMIT: u32 = 500;
+const WORKFLOWS_LIMIT: u32 = 100;
 
 /// Makes decisions again whose time has come, each second, until `ending` turns true.
 pub fn start_sweeper(ledger: Ledger, mut ending: watch::Receiver<bool>) -> JoinHandle<()> {
@@ -23,6 +24,32 @@ pub fn start_sweeper(ledger: Ledger, mut ending: watch::Receiver<bool>) -> JoinH
                 () = wait_for_end(&mut ending) => return,
             }
             was_failing = sweep(&ledger, was_failing).await;
+        }
+    })
+}
+
+/// Goes on with workflows whose steps changed: as soon as something was told, and each second, until `ending` turns true.
+pub fn start_workflows(ledger: Ledger, mut ending: watch::Receiver<bool>) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        let mut wake = ledger.wake();
+        let mut was_failing = false;
+        loop {
+            tokio::select! {
+                _ = tokio::time::timeout(SWEEP_EVERY, wake.changed()) => {}
+                () = wait_for_end(&mut ending) => return,
+            }
+            match ledger.advance_workflows(WORKFLOWS_LIMIT).await {
+                Ok(_) => {
+                    if std::mem::take(&mut was_failing) {
+                        tracing::info!("Going on with workflows works again");
+                    }
+                }
+                Err(error) => {
+                    if !std::mem::replace(&mut was_failing, true) {
+                        tracing::error!(%error, "Going on with workflows failed; it is tried again: {error}");
+                    }
+                }
+            }
         }
     })
 }

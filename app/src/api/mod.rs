@@ -7,6 +7,7 @@ pub mod budgets;
 pub mod error;
 pub mod fragment;
 pub mod operation;
+pub mod workflows;
 pub mod workspace;
 
 #[cfg(feature = "ssr")]

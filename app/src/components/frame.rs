@@ -125,6 +125,7 @@ fn places(waiting: String) -> AnyView {
             {place("/", "queue", "Queue", waiting)}
             {place("/operations", "operations", "Operations", None)}
             {place("/actions", "actions", "Actions", None)}
+            {place("/workflows", "workflows", "Workflows", None)}
             {place("/budgets", "budgets", "Budgets", None)}
             {place("/tools", "tools", "Tools", None)}
             {place("/settings", "settings", "Settings", None)}

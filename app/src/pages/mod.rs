@@ -14,6 +14,8 @@ mod rendering;
 pub mod settings;
 pub mod sign_in;
 pub mod tools;
+pub mod workflow;
+pub mod workflows;
 
 use leptos_router::params::ParamsMap;
 use tallystick_domain::view::encoded;

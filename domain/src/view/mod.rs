@@ -15,6 +15,7 @@ pub mod operation;
 pub mod rules;
 pub mod state;
 pub mod timeline;
+pub mod workflows;
 pub mod workspace;
 
 use std::collections::BTreeMap;

@@ -23,6 +23,7 @@ pub(crate) mod tool;
 pub(crate) mod value;
 pub(crate) mod verify;
 pub(crate) mod work;
+pub(crate) mod workflow;
 
 use std::collections::HashMap;
 
@@ -240,9 +241,18 @@ impl Tx {
         stripes.dedup();
         postgres::lock_stripes(conn, &stripes).await
     }
+
+    /// Makes units of work that decide upon steps of one workflow go one after the other. Its stripes are their own and
+    /// taken last, so that nobody who holds one waits for a name.
+    pub(crate) async fn lock_workflow(&mut self, name: &str) -> Result<(), LedgerError> {
+        let Conn::Postgres(conn) = &mut self.conn else { return Ok(()) };
+        postgres::lock_stripes(conn, &[stripe(name) + STRIPES_OF_WORKFLOWS]).await
+    }
 }
 
 const STRIPES: u32 = 64;
+/// Beyond those of the names.
+const STRIPES_OF_WORKFLOWS: i32 = 64;
 
 /// Which stripe a name belongs to; must be the same in every process (FNV-1a).
 fn stripe(name: &str) -> i32 {

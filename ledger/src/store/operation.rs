@@ -91,6 +91,11 @@ impl Tx {
 
     /// Records by id with all their facts. In a write transaction their rows stay locked until its end.
     pub(crate) async fn operations_load(&mut self, ids: &[&str]) -> Result<Vec<Loaded>, LedgerError> {
+        self.operations_read(ids, true).await
+    }
+
+    /// Records by id, locked or not.
+    pub(super) async fn operations_read(&mut self, ids: &[&str], to_write: bool) -> Result<Vec<Loaded>, LedgerError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
@@ -99,8 +104,8 @@ impl Tx {
         sorted.dedup();
         let keys = text_keys(sorted);
         let sql = match self.conn {
-            Conn::Postgres(_) => *BY_ID_LOCKED,
-            Conn::Sqlite(_) | Conn::SqliteReader(_) | Conn::PostgresReader(_) => *BY_ID,
+            Conn::Postgres(_) if to_write => *BY_ID_LOCKED,
+            _ => *BY_ID,
         };
         let rows = self.fetch_for_keys(sql, &[WORKSPACE.into()], &keys).await?;
         let mut loaded = Vec::with_capacity(rows.len());
@@ -129,9 +134,9 @@ impl Tx {
         ids(rows)
     }
 
-    /// Which operations undo this one.
-    pub(crate) async fn operation_ids_by_compensates(&mut self, id: &str) -> Result<Vec<OperationId>, LedgerError> {
-        ids(self.fetch_for_keys(IDS_BY_COMPENSATES, &[WORKSPACE.into()], &text_keys([id])).await?)
+    /// Which operations undo these.
+    pub(crate) async fn operation_ids_by_compensates(&mut self, of: &[&str]) -> Result<Vec<OperationId>, LedgerError> {
+        ids(self.fetch_for_keys(IDS_BY_COMPENSATES, &[WORKSPACE.into()], &text_keys(of.iter().copied())).await?)
     }
 
     /// Which operations belong to this workflow; the first fifty.
@@ -172,6 +177,9 @@ impl Tx {
         }
         self.insert(&OPERATION, new_rows).await?;
         self.insert(&JOURNAL, entries).await?;
+        for write in writes {
+            self.workflow_touch(write).await?;
+        }
         Ok(())
     }
 
@@ -191,7 +199,7 @@ impl Tx {
     }
 }
 
-fn ids(rows: Vec<Cells>) -> Result<Vec<OperationId>, LedgerError> {
+pub(super) fn ids(rows: Vec<Cells>) -> Result<Vec<OperationId>, LedgerError> {
     let mut ids: Vec<OperationId> =
         rows.into_iter().map(|mut cells| cells.parsed(OperationId::parse)).collect::<Result<_, _>>()?;
     ids.sort();

@@ -8,7 +8,7 @@ use tallystick_domain::query::{OperationQuery, QueueQuery};
 
 use super::list::{Statement, page_statement, queue_statement, search_statement, searched_to_statement};
 use super::value::Value;
-use super::{Conn, Tx, WORKSPACE, action, line, list, operation, people, sending};
+use super::{Conn, Tx, WORKSPACE, action, line, list, operation, people, sending, workflow};
 use crate::LedgerError;
 
 const ASKED: usize = 3;
@@ -109,6 +109,10 @@ fn lookups() -> Vec<(&'static str, Statement)> {
         ("operation_key_once", keyed(operation::IDS_BY_KEY, Vec::new(), &text())),
         ("operation_by_compensates", keyed(operation::IDS_BY_COMPENSATES, Vec::new(), &text())),
         ("operation_by_workflow", fixed(operation::IDS_BY_WORKFLOW, vec![text()])),
+        ("operation_by_workflow", fixed(workflow::MEMBERS, vec![text(), 9_i64.into()])),
+        ("operation_by_workflow", keyed(workflow::MEMBERS_OF, Vec::new(), &text())),
+        ("workflow", fixed(workflow::ONE, vec![text()])),
+        ("workflow_newest", fixed(workflow::NEWEST, vec![9_i64.into(), text(), 9_i64.into()])),
         ("source_line", keyed(line::KNOWN_LINES, vec![text()], &bytes())),
         ("line_by_link_key", keyed(line::LINKED_LINES, Vec::new(), &text())),
         ("operation_name", keyed(line::IDS_BY_NAME, vec![text()], &text())),

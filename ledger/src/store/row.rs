@@ -33,6 +33,7 @@ pub(crate) const COLUMNS: &[&str] = &[
     "compensates",
     "workflow",
     "recorded_at",
+    "step",
     "state",
     "state_detail",
     "since",
@@ -64,7 +65,7 @@ pub(crate) const COLUMNS: &[&str] = &[
 ];
 
 /// How many of [`COLUMNS`] are fixed by the head, the first two of them aside.
-pub(crate) const HEAD_COLUMNS: usize = 15;
+pub(crate) const HEAD_COLUMNS: usize = 16;
 
 /// What of the projection has no column of its own.
 #[derive(Serialize, Deserialize)]
@@ -77,13 +78,13 @@ struct Summary {
 
 /// The values of [`COLUMNS`].
 pub(crate) fn values(head: &Head, version: u64, head_hash: Hash, row: &Projection) -> Result<Vec<Value>, LedgerError> {
-    let mut values = head_values(head, version, head_hash);
+    let mut values = head_values(head, version, head_hash)?;
     values.extend(projection_values(row)?);
     Ok(values)
 }
 
-fn head_values(head: &Head, version: u64, head_hash: Hash) -> Vec<Value> {
-    vec![
+fn head_values(head: &Head, version: u64, head_hash: Hash) -> Result<Vec<Value>, LedgerError> {
+    Ok(vec![
         head.id.as_str().into(),
         version.into(),
         head_hash.into(),
@@ -99,7 +100,8 @@ fn head_values(head: &Head, version: u64, head_hash: Hash) -> Vec<Value> {
         head.compensates.as_ref().map(OperationId::as_str).into(),
         head.workflow.as_deref().into(),
         head.recorded_at.into(),
-    ]
+        head.step.as_ref().map(to_json).transpose()?.into(),
+    ])
 }
 
 /// The values of [`COLUMNS`] after the head's.
@@ -173,6 +175,7 @@ fn read_head(cells: &mut Cells, id: OperationId) -> Result<Head, LedgerError> {
         compensates: cells.parsed_opt(OperationId::parse)?,
         workflow: cells.parsed_opt(Ok::<_, NameError>)?,
         recorded_at: cells.at()?,
+        step: cells.json_opt()?,
     })
 }
 
@@ -243,6 +246,8 @@ fn corrupt(column: &str) -> LedgerError {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use tallystick_domain::workflow::Place;
+
     use tallystick_domain::evidence::Strength;
     use tallystick_domain::operation::{Contradiction, Mark, Severity};
     use tallystick_domain::time::Timestamp;

@@ -267,6 +267,12 @@ impl Cells {
         serde_json::from_str(&text).map_err(|error| self.unreadable(&error))
     }
 
+    /// JSON, where there is some.
+    pub(crate) fn json_opt<T: serde::de::DeserializeOwned>(&mut self) -> Result<Option<T>, LedgerError> {
+        let text = self.text_opt()?;
+        text.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| self.unreadable(&error))
+    }
+
     fn next(&mut self) -> Option<Value> {
         self.read += 1;
         self.values.next()

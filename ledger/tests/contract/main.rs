@@ -44,3 +44,4 @@ mod sweeping;
 mod tools;
 mod trails;
 mod verifying;
+mod workflows;

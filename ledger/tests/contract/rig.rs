@@ -287,6 +287,7 @@ pub fn proposal(key: &str, tool: &str, arguments: &str) -> NewProposal {
         arguments: arguments.as_bytes().to_vec(),
         deadline: None,
         tool_call_id: None,
+        step: None,
     }
 }
 

@@ -8,11 +8,13 @@ use tallystick_domain::action::ActionInput;
 use tallystick_domain::attempt::{End, ReportedOutcome};
 use tallystick_domain::evidence::{Claim, Evidence, LinkedBy, Trust};
 use tallystick_domain::lease::Scope;
-use tallystick_domain::name::{ActionKey, DestinationName, SourceName, ToolName};
+use tallystick_domain::name::{ActionKey, DestinationName, SourceName, ToolName, WorkflowName};
 use tallystick_domain::permission::Role;
 use tallystick_domain::tool::Class;
 use tallystick_domain::transition::Worker;
+use tallystick_domain::workflow::{Place, Unwinds};
 use tallystick_ledger::executing::{ClaimRequest, DispatchRequest};
+use tallystick_ledger::operations::{NewProposal, NewStep};
 use tallystick_ledger::people::{NewPrincipal, executor_actor};
 
 use crate::rig::{
@@ -131,6 +133,18 @@ async fn every_public_write_leaves_a_trail(rig: Rig) {
     shows!("add_evidence", ledger.add_evidence(&automation(), &id, evidence));
     let sent_at = at("2026-10-05T10:00:00Z");
     shows!("record_look_up", ledger.record_look_up(&by, &id, sent_at, vec![Claim::Unavailable]));
+    let order = WorkflowName::parse("order").unwrap();
+    shows!("declare_workflow", ledger.declare_workflow(&automation(), &order, Unwinds::ByPeople, None));
+    for (number, key) in [(1, "first"), (2, "second")] {
+        let place = Place { number, is_pivot: false, needs: None };
+        let step = Some(NewStep { workflow: order.clone(), place });
+        ledger.propose_operation(&automation(), NewProposal { step, ..proposal(key, "pay", "{}") }).await.unwrap();
+    }
+    let first = rig.listed("first").await.unwrap();
+    let cancel = act("k5", &operator(), ActionInput::Cancel {}, first.version);
+    shows!("act", ledger.act(&first.head.id, cancel));
+    // What the second one waits for is another thing now.
+    shows!("advance_workflows", ledger.advance_workflows(5));
     shows!("declare_restored", ledger.declare_restored(&admin(), at("2026-10-05T09:59:00Z")));
     shows!("acknowledge_restore", ledger.acknowledge_restore(&admin(), None));
 

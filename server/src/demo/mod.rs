@@ -148,6 +148,7 @@ async fn propose(ledger: &Ledger, by: &Actor) -> Result<(), DemoError> {
             arguments: arguments.as_bytes().to_vec(),
             deadline: None,
             tool_call_id: None,
+            step: None,
         };
         ledger.propose_operation(by, new).await?;
     }

@@ -148,6 +148,7 @@ impl Chaos {
             arguments: json!({"intent": key}).to_string().into_bytes(),
             deadline: None,
             tool_call_id: None,
+            step: None,
         };
         let made = self.scene.ledger.propose_operation(&actor("robot", Role::Automation), new).await.unwrap();
         self.scene.ids.push(made.operation.head.id.clone());

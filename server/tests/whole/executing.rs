@@ -18,11 +18,12 @@ use crate::support::{App, START, time};
 
 const SECRET: &str = "sk_test_very_secret";
 
-/// A console, an executor and a destination.
-struct Scene {
-    app: App,
-    destination: Destination,
+/// A console, an executor, what goes on with workflows, and a destination.
+pub struct Scene {
+    pub app: App,
+    pub destination: Destination,
     executor: Option<JoinHandle<()>>,
+    workflows: Option<JoinHandle<()>>,
     end: watch::Sender<bool>,
     now: Timestamp,
     _secret: tempfile::NamedTempFile,
@@ -34,7 +35,7 @@ impl Scene {
     }
 
     /// The contract has these members beside (or instead of) the usual ones.
-    async fn start_with(plan: Plan, contract: Value) -> Self {
+    pub async fn start_with(plan: Plan, contract: Value) -> Self {
         let destination = Destination::start("127.0.0.1:0".parse().unwrap(), plan).await.unwrap();
         let secret = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(secret.path(), format!("{SECRET}\n")).unwrap();
@@ -55,13 +56,14 @@ impl Scene {
         app.ledger.configure_destinations(&destinations.for_the_record()).await.unwrap();
         let (end, ending) = watch::channel(false);
         let executor = Executor::from_config(&config, &app.ledger, &destinations).unwrap().unwrap();
+        let workflows = Some(tallystick::tasks::start_workflows(app.ledger.clone(), ending.clone()));
         let executor = Some(executor.start(ending));
-        let scene = Self { app, destination, executor, end, now: time(START), _secret: secret };
+        let scene = Self { app, destination, executor, workflows, end, now: time(START), _secret: secret };
         scene.declare("charge", "reversible", contract).await;
         scene
     }
 
-    async fn declare(&self, name: &str, class: &str, contract: Value) {
+    pub async fn declare(&self, name: &str, class: &str, contract: Value) {
         let mut all = json!({
             "key_location": "Idempotency-Key", "key_retention_s": 86400, "stores": "any_once_started",
             "on_mismatch": "error", "on_in_flight": "blocks", "scope": [], "layer_retries": "off",
@@ -92,7 +94,7 @@ impl Scene {
         OperationId::parse(id).unwrap()
     }
 
-    async fn act(&self, id: &str, role: Role, body: Value) -> Value {
+    pub async fn act(&self, id: &str, role: Role, body: Value) -> Value {
         let operation = self.operation(id).await;
         let client = self.app.client(role);
         let key = format!("{id}-{}-{}", body["action"].as_str().unwrap(), operation["version"]);
@@ -104,7 +106,7 @@ impl Scene {
         answer.json()
     }
 
-    async fn operation(&self, id: &str) -> Value {
+    pub async fn operation(&self, id: &str) -> Value {
         self.app.client(Role::Operator).get(&format!("/api/v1/operations/{id}")).await.json()
     }
 
@@ -114,7 +116,7 @@ impl Scene {
     }
 
     /// Lets time pass whenever nothing more happens by itself, until the operation is where it is meant to be.
-    async fn until(&mut self, id: &OperationId, wanted: &[&str]) -> String {
+    pub async fn until(&mut self, id: &OperationId, wanted: &[&str]) -> String {
         let mut wake = self.app.ledger.wake();
         for _ in 0..80 {
             loop {
@@ -138,9 +140,10 @@ impl Scene {
         self.destination.report().made.get(intent).copied().unwrap_or(0)
     }
 
-    async fn end(mut self) {
+    pub async fn end(mut self) {
         self.end.send_replace(true);
         self.executor.take().unwrap().await.unwrap();
+        self.workflows.take().unwrap().await.unwrap();
         let violations = self.destination.report().violations;
         assert!(violations.is_empty(), "{violations:?}");
         let found = self.app.ledger.verify().await.unwrap();

@@ -60,6 +60,7 @@ impl Scene {
                 arguments: json!({"intent": key}).to_string().into_bytes(),
                 deadline: None,
                 tool_call_id: None,
+                step: None,
             };
             let made = self.ledger.propose_operation(&actor("robot", Role::Automation), new).await.unwrap();
             let act = Act {

@@ -265,7 +265,7 @@ fn bad_value(field: &str, error: &NameError) -> ApiError {
     bad_field(field, &error.to_string())
 }
 
-fn bad_field(field: &str, problem: &str) -> ApiError {
+pub(super) fn bad_field(field: &str, problem: &str) -> ApiError {
     let answer = refused(&Refusal::BadField { field: field.into(), problem: problem.into() });
     set_status(&answer);
     answer

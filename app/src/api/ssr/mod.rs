@@ -4,6 +4,7 @@
 mod acting;
 mod reading;
 mod rendering;
+mod workflows;
 mod zone;
 
 use std::collections::BTreeMap;

@@ -12,6 +12,7 @@ pub mod openapi;
 pub mod operations;
 pub mod sources;
 pub mod tools;
+pub mod workflows;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
@@ -40,6 +41,8 @@ pub fn router() -> Router<AppState> {
         .route("/workers", get(destinations::workers))
         .route("/restore", get(destinations::restore))
         .route("/restore/acknowledgement", post(destinations::acknowledge))
+        .route("/workflows", get(workflows::list))
+        .route("/workflows/{name}", get(workflows::one).put(workflows::declare))
         .route("/queue", get(operations::queue))
         .route("/actions", get(actions::list))
         .route("/actions/{key}", get(actions::one))

@@ -7,18 +7,19 @@ use axum::extract::{Path, Query, State};
 use axum::http::header::{CONTENT_TYPE, LINK};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tallystick_domain::json::Json as StrictJson;
-use tallystick_domain::name::{OperationId, OperationKey, ToolName};
+use tallystick_domain::name::{OperationId, OperationKey, ToolName, WorkflowName};
 use tallystick_domain::query::{OperationQuery, QueryError, QueueQuery};
 use tallystick_domain::time::Timestamp;
-use tallystick_ledger::operations::{NewProposal, QueuePage};
+use tallystick_domain::workflow::Place;
+use tallystick_ledger::operations::{NewProposal, NewStep, QueuePage};
 use utoipa::ToSchema;
 
 use super::document::{OperationDocument, OperationSummary, PageDocument};
 use super::headers::{IDEMPOTENCY_REPLAYED, etag};
 use crate::auth::SignedIn;
-use crate::http::body::{check_is_json, members, missing, read_limited, required_text, text};
+use crate::http::body::{check_is_json, from_json, members, missing, read_limited, required_text, text};
 use crate::http::problem::{Answer, BAD_FIELD, BAD_QUERY, INTERNAL, Problem};
 use crate::http::url;
 use crate::state::AppState;
@@ -45,6 +46,31 @@ pub struct Proposal {
     deadline: Option<String>,
     /// The tool call that proposed it; correlation only.
     tool_call_id: Option<String>,
+    /// Its place in a workflow, if it is a step of one.
+    step: Option<StepBody>,
+}
+
+/// The place of an operation in a workflow. It never changes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StepBody {
+    /// The workflow's name; it begins with its first step.
+    workflow: String,
+    /// The step's number, from 1. Steps of one number stand side by side.
+    number: u32,
+    /// Whether it is the point of no return.
+    #[serde(default)]
+    is_pivot: bool,
+    /// The operation keys of the steps whose results it uses; they must be there. Not told: every step with a lower number.
+    needs: Option<Vec<String>>,
+}
+
+impl StepBody {
+    fn read(self) -> Answer<NewStep> {
+        let needs = self.needs.map(|needs| needs.into_iter().map(OperationKey::parse).collect::<Result<_, _>>());
+        let place = Place { number: self.number, is_pivot: self.is_pivot, needs: needs.transpose()? };
+        Ok(NewStep { workflow: WorkflowName::parse(self.workflow)?, place })
+    }
 }
 
 /// Proposes a guarded operation. Nothing is sent: a proposal waits for an authorisation.
@@ -73,7 +99,7 @@ pub async fn propose(
 }
 
 fn read_proposal(bytes: &[u8], limit: usize) -> Answer<NewProposal> {
-    let members = members(bytes, &["operation_key", "tool", "arguments", "deadline", "tool_call_id"])?;
+    let members = members(bytes, &["operation_key", "tool", "arguments", "deadline", "tool_call_id", "step"])?;
     let arguments = members.iter().find(|member| member.name == "arguments").ok_or_else(|| missing("arguments"))?;
     if arguments.span.len() > limit {
         return Err(Problem::too_large("The member \"arguments\"", limit));
@@ -85,12 +111,15 @@ fn read_proposal(bytes: &[u8], limit: usize) -> Answer<NewProposal> {
         Timestamp::parse_rfc3339(text)
             .ok_or_else(|| bad_field("deadline", "it is not an RFC 3339 time such as 2026-10-05T09:00:00Z"))
     });
+    let step = members.iter().find(|member| member.name == "step" && member.value != StrictJson::Null);
+    let step = step.map(|member| from_json::<StepBody>(bytes.get(member.span.clone()).unwrap_or_default())?.read());
     Ok(NewProposal {
         key: OperationKey::parse(required_text(&members, "operation_key")?)?,
         tool: ToolName::parse(required_text(&members, "tool")?)?,
         arguments: bytes.get(arguments.span.clone()).unwrap_or_default().to_vec(),
         deadline: deadline.transpose()?,
         tool_call_id: text(&members, "tool_call_id")?.map(str::to_owned),
+        step: step.transpose()?,
     })
 }
 
