@@ -334,14 +334,12 @@ impl<'t> Desk<'t> {
             }
         }
         let is_member = |sheet: &&Sheet| sheet.record.head.workflow.as_deref() == Some(name);
-        let names: Vec<Option<ToolName>> =
+        let names: HashSet<Option<ToolName>> =
             self.sheets.values().filter(is_member).map(|sheet| sheet.record.head.tool.clone()).collect();
-        let mut contracts: HashMap<Option<ToolName>, Contract> = HashMap::new();
+        let mut contracts: HashMap<Option<ToolName>, Contract> = HashMap::with_capacity(names.len());
         for tool in names {
-            if !contracts.contains_key(&tool) {
-                let contract = self.tool(tool.as_ref()).await?.contract;
-                contracts.insert(tool, contract);
-            }
+            let contract = self.tool(tool.as_ref()).await?.contract;
+            contracts.insert(tool, contract);
         }
         let members = self.sheets.values().filter(is_member).map(|sheet| &sheet.record);
         let members: Vec<Member<'_>> =

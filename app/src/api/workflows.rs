@@ -24,7 +24,7 @@ pub async fn get_workflows(pairs: Pairs) -> Result<Fragment, ApiError> {
 pub async fn get_workflow(name: String, pairs: Pairs) -> Result<Fragment, ApiError> {
     let view = super::ssr::Reader::from_context().await?.workflow(&name).await?;
     let sequence = view.sequence.clone();
-    Ok(super::ssr::rendered("Workflow", &sequence, || crate::pages::workflow::content(view, &pairs)))
+    Ok(super::ssr::rendered("Workflow", &sequence, || crate::pages::workflow::content(&view, &pairs)))
 }
 
 /// Says who undoes a workflow and who owns it. It says which, so pressing twice does it once.

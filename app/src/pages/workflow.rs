@@ -13,7 +13,7 @@ use crate::api::Pairs;
 use crate::api::workflows::{DeclareWorkflow, get_workflow};
 use crate::components::badge::state_badge;
 use crate::components::field::hidden;
-use crate::components::notice::{banner, failed_submission};
+use crate::components::notice::{banner, empty, failed_submission};
 use crate::components::time::full_time;
 
 /// One workflow.
@@ -33,8 +33,8 @@ pub fn WorkflowPage() -> impl IntoView {
 }
 
 /// What the page shows.
-pub fn content(view: WorkflowView, pairs: &Pairs) -> AnyView {
-    let WorkflowView { line, steps, problem, .. } = &view;
+pub fn content(view: &WorkflowView, pairs: &Pairs) -> AnyView {
+    let WorkflowView { line, steps, problem, .. } = view;
     let saved = value(pairs, "saved").map(|_| {
         banner("good", "Saved".into(), "From now on the workflow is undone and owned as the form says.".into())
     });
@@ -45,15 +45,13 @@ pub fn content(view: WorkflowView, pairs: &Pairs) -> AnyView {
             format!("{problem}. Nothing of it is undone by itself."),
         )
     });
-    let rows = steps.clone().into_iter().map(step).collect_view();
-    let undo = "Undo";
     view! {
-        <section class="page" aria-labelledby="workflow-title">
-            <p>
-                <a href="/workflows">"Workflows"</a>
+        <section class="page workflow" aria-labelledby="workflow-title">
+            <p class="back">
+                <a href="/workflows">"← Workflows"</a>
             </p>
             <div class="head">
-                <h1 id="workflow-title" class="code">
+                <h1 id="workflow-title" class="operation__key code">
                     {line.name.clone()}
                 </h1>
                 {way(line.word.clone(), line.needs_person)}
@@ -62,23 +60,37 @@ pub fn content(view: WorkflowView, pairs: &Pairs) -> AnyView {
             {saved}
             {failed_submission(pairs)}
             {problem}
-            <div class="table-wrap">
-                <table class="plain">
-                    <thead>
-                        <tr>
-                            <th scope="col">"Step"</th>
-                            <th scope="col">"Operation"</th>
-                            <th scope="col">"State"</th>
-                            <th scope="col">"Kind"</th>
-                            <th scope="col">{undo}</th>
-                            <th scope="col">"What it waits for"</th>
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </div>
-            {declaration(&view)}
+            {steps_of(steps.clone())}
+            {declaration(view)}
         </section>
+    }
+    .into_any()
+}
+
+fn steps_of(steps: Vec<StepLine>) -> AnyView {
+    if steps.is_empty() {
+        return empty(
+            "No step is on record",
+            "A step is an operation that was proposed with a place in this workflow.",
+        );
+    }
+    let rows = steps.into_iter().map(step).collect_view();
+    view! {
+        <div class="box table-wrap" tabindex="0" role="region" aria-label="Steps">
+            <table class="plain">
+                <thead>
+                    <tr>
+                        <th scope="col">"Step"</th>
+                        <th scope="col">"Operation"</th>
+                        <th scope="col">"State"</th>
+                        <th scope="col">"Kind"</th>
+                        <th scope="col">"Undo"</th>
+                        <th scope="col">"What it waits for"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </div>
     }
     .into_any()
 }

@@ -68,7 +68,7 @@ fn list(rows: Vec<WorkflowLine>) -> AnyView {
         })
         .collect_view();
     view! {
-        <div class="table-wrap">
+        <div class="table-wrap" tabindex="0" role="region" aria-label="Workflows">
             <table class="plain">
                 <thead>
                     <tr>

@@ -106,11 +106,24 @@ pub struct Told<'a> {
     pub operations: &'a [(&'a Head, &'a Projection)],
 }
 
+impl Told<'_> {
+    /// Whether a step of it is on record; an undo is none.
+    fn has_begun(&self) -> bool {
+        self.operations.iter().any(|(head, _)| head.compensates.is_none())
+    }
+
+    /// What is wrong with its steps, once there are some.
+    pub fn problem(&self) -> Option<String> {
+        self.steps.err().filter(|_| self.has_begun()).map(str::to_owned)
+    }
+}
+
 /// One workflow in the list.
 pub fn workflow_line(told: &Told<'_>, lens: &Lens<'_>) -> WorkflowLine {
     let owner = told.owner.map(|owner| lens.name(owner));
     let (word, needs_person, sentence) = match told.steps {
         Ok(steps) => standing(steps, told, owner.as_deref()),
+        Err(_) if !told.has_begun() => ("not begun", false, "No step of it is on record yet.".into()),
         Err(problem) => ("misbuilt", true, format!("Its steps do not make a workflow: {problem}.")),
     };
     let all = told.steps.map_or(0, |steps| steps.steps().len());
@@ -131,7 +144,7 @@ fn has_succeeded(step: &StepView) -> bool {
 }
 
 fn standing(steps: &Workflow, told: &Told<'_>, owner: Option<&str>) -> (&'static str, bool, String) {
-    let key = |id: &OperationId| key_of(steps, id).map_or_else(|| id.to_string(), |key| key.to_string());
+    let key = |id: &OperationId| key_of(steps, id).map_or_else(|| id.to_string(), ToString::to_string);
     match steps.ending(told.owner) {
         Some(Ending::Succeeded) => return ("done", false, "Every step has succeeded.".into()),
         Some(Ending::Undone) => return ("undone", false, "Whatever succeeded is undone, or was waived.".into()),
@@ -229,7 +242,7 @@ fn note(steps: &Workflow, step: &StepView, told: &Told<'_>) -> (Option<String>, 
                 return (Some(by.into()), told.unwinds == Unwinds::ByPeople);
             }
             let hold = told.unwinding.holds.iter().find(|(id, _)| *id == step.id).map(|(_, hold)| hold);
-            let key = |id: &OperationId| key_of(steps, id).map_or_else(|| id.to_string(), |key| key.to_string());
+            let key = |id: &OperationId| key_of(steps, id).map_or_else(|| id.to_string(), ToString::to_string);
             (hold.and_then(|hold| hold_in_words(hold, key)), hold.is_some_and(Hold::needs_person))
         }
         Direction::Forward | Direction::Escalate { .. } => {

@@ -326,13 +326,10 @@ fn settled(tale: &mut Tale) {
     );
     tale.sent(719.0, 30.0, "run_17.acct_9", 1, "adapter", Some(payout), &TIMEOUT());
     let charged = "saga-9:charge";
-    tale.proposed(
-        66.0,
-        "saga-9.charge",
-        charged,
-        ("payments.charge", "psp-us"),
-        &json!({"order": "ord_3300", "amount_minor": 90_000, "currency": "usd"}),
-    );
+    let charge = json!({"saga": "saga-9", "key": charged, "tool": "payments.charge", "dest": "psp-us", "effect": "unsafe_write", "args": {"order": "ord_3300", "amount_minor": 90_000, "currency": "usd"}});
+    tale.said(66.0, "operation.proposed", "saga-9.charge", &charge);
+    let reserve = json!({"saga": "saga-9", "key": "saga-9:seats", "tool": "seats.sync", "dest": "meter", "effect": "unsafe_write", "args": {"order": "ord_3300", "seats": 40}});
+    tale.said(64.8, "operation.proposed", "saga-9.seats", &reserve);
     tale.sent(
         65.0,
         1.0,
@@ -341,6 +338,15 @@ fn settled(tale: &mut Tale) {
         "workflow",
         Some(charged),
         &json!({"outcome": "ok", "http": 200, "receipt": "ch_9"}),
+    );
+    tale.sent(
+        64.7,
+        1.0,
+        "saga-9.seats",
+        1,
+        "workflow",
+        Some("saga-9:seats"),
+        &json!({"outcome": "rejected", "http": 409}),
     );
     let back = json!({"saga": "saga-9", "key": "comp:saga-9:refund:ch_9", "tool": "payments.refund", "dest": "psp-us", "compensates": "saga-9.charge", "args": {"charge": "ch_9", "amount_minor": 90_000, "currency": "usd"}});
     tale.said(62.5, "compensation.proposed", "saga-9.refund", &back);

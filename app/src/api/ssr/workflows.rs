@@ -47,7 +47,7 @@ impl Reader {
                 .map(|one| (one.id.to_string(), one.name))
                 .collect(),
             steps: step_lines(&of),
-            problem: seen.steps.as_ref().err().cloned(),
+            problem: of.problem(),
             may_declare: self.actor.role.allows(Permission::Propose),
             sequence: waiting.sequence.to_string(),
         })

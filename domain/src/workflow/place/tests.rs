@@ -47,18 +47,18 @@ fn waits(rig: &Rig) -> BTreeMap<String, Option<StepWait>> {
     workflow.steps().iter().map(|step| (step.key.to_string(), workflow.around(&step.id).wait)).collect()
 }
 
-fn needs(step: &str) -> Option<StepWait> {
-    Some(StepWait::Needs { step: key(step) })
+fn needs(step: &str) -> StepWait {
+    StepWait::Needs { step: key(step) }
 }
 
 #[test]
 fn a_step_waits_for_what_it_needs_and_for_nothing_else() {
     let mut rig = rig_of(&[("a", 1, None), ("b", 2, None), ("beside", 2, Some(&["a"])), ("free", 3, Some(&[]))]);
     let now = waits(&rig);
-    assert_eq!((&now["a"], &now["b"]), (&None, &needs("a")));
-    assert_eq!((&now["beside"], &now["free"]), (&needs("a"), &None));
+    assert_eq!((&now["a"], &now["b"]), (&None, &Some(needs("a"))));
+    assert_eq!((&now["beside"], &now["free"]), (&Some(needs("a")), &None));
     rig.send_and_end("a", timed_out());
-    assert_eq!(waits(&rig)["b"], needs("a"), "uncertain is not done");
+    assert_eq!(waits(&rig)["b"], Some(needs("a")), "uncertain is not done");
     rig.receipt("a", "in_1");
     assert_eq!((&waits(&rig)["b"], &waits(&rig)["beside"]), (&None, &None));
 }
@@ -83,7 +83,7 @@ fn what_needs_a_step_by_its_key_needs_the_newest_of_its_intent() {
     let mut rig = rig_of(&[("a", 1, None), ("b", 2, Some(&["a"]))]);
     rig.send_and_end("a", refused(422));
     rig.press("ana", "a", ActionInput::RerunNew {}).unwrap();
-    assert_eq!(waits(&rig)["b"], needs("a~2"));
+    assert_eq!(waits(&rig)["b"], Some(needs("a~2")));
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn an_undo_that_was_denied_can_be_asked_for_again_under_its_own_key() {
 fn a_step_that_waits_is_not_claimed_and_says_why() {
     let mut rig = Rig::approved(Class::Reversible, undoable());
     assert!(rig.record("op").row.as_ref().unwrap().claim_at.is_some());
-    rig.steps.wait = needs("a");
+    rig.steps.wait = Some(needs("a"));
     rig.refold();
     assert_eq!(failed_guards(rig.claim("op", "w").unwrap_err()), [Guard::StepMayBegin]);
     let row = rig.record("op").row.clone().unwrap();
@@ -246,6 +246,6 @@ fn an_effect_that_is_there_too_often_leaves_the_step_done_when_it_is_undone() {
 
 #[test]
 fn a_wait_is_told_in_a_sentence() {
-    assert_eq!(needs("a").unwrap().words(), "It waits for the step a, which has not succeeded.");
+    assert_eq!(needs("a").words(), "It waits for the step a, which has not succeeded.");
     assert_ne!(retry_wait(), SUCCEEDED);
 }
