@@ -144,6 +144,27 @@ pub const TARGETS: &[Target] = &[
         run: contract_file,
     },
     Target {
+        name: "delivery",
+        claim: "deliveries: an id that can be kept, at most one object, whose claim names what it may be linked by",
+        divisor: 1,
+        seeds: &[
+            r#"0{"id":"evt_1","created":1791190800,"type":"made","request":{"idempotency_key":"ts-1"},"data":{"object":{"id":"ch_1","amount":10,"metadata":{"operation_key":"refund:7"}}}}"#,
+            r#"1{"action":"opened","data":{"object":{"id":9007199254740993,"status":"gone"}}}"#,
+            r#"2{"type":"undone","timestamp":"2026-10-05T09:00:00Z","data":{"object":{"id":"ch_1","amount":11}}}"#,
+            r#"3{"object":"v2.core.event","id":"evt_2","account":"acct_1","type":"made"}"#,
+        ],
+        tokens: &[
+            "\"made\"",
+            "\"undone\"",
+            "\"account\":",
+            "\"created\":",
+            "9223372036854775807",
+            "\"status\":\"gone\"",
+        ],
+        reads_lines: false,
+        run: destination::delivery,
+    },
+    Target {
         name: "look_up",
         claim: "answers to look-ups: the same each time, never nothing, and absence only where all was understood",
         divisor: 1,
