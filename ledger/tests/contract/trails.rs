@@ -1,5 +1,5 @@
-//! Every public write leaves a trail: a journal entry, an action row or a row of the audit trail. The list of writes
-//! is read from the source, so that a new one cannot be forgotten here.
+//! Every public write leaves a trail: a journal entry, an action row, a row of the audit trail, or a delivery as it was
+//! received. The list of writes is read from the source, so that a new one cannot be forgotten here.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -56,7 +56,8 @@ fn public_writes() -> BTreeSet<String> {
 }
 
 async fn trail(rig: &Rig) -> i64 {
-    rig.count("journal").await + rig.count("operator_action").await + rig.count("audit").await
+    let acted = rig.count("operator_action").await + rig.count("audit").await;
+    rig.count("journal").await + rig.count("delivery").await + acted
 }
 
 async fn every_public_write_leaves_a_trail(rig: Rig) {
@@ -131,6 +132,8 @@ async fn every_public_write_leaves_a_trail(rig: Rig) {
     shows!("add_evidence", ledger.add_evidence(&automation(), &id, evidence));
     let sent_at = at("2026-10-05T10:00:00Z");
     shows!("record_look_up", ledger.record_look_up(&by, &id, sent_at, vec![Claim::Unavailable]));
+    let inbound = crate::deliveries::by_receipt("evt_1", "made", "ch_1");
+    shows!("receive_delivery", ledger.receive_delivery(inbound));
     shows!("declare_restored", ledger.declare_restored(&admin(), at("2026-10-05T09:59:00Z")));
     shows!("acknowledge_restore", ledger.acknowledge_restore(&admin(), None));
 
