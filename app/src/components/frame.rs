@@ -126,6 +126,7 @@ fn places(waiting: String) -> AnyView {
             {place("/operations", "operations", "Operations", None)}
             {place("/actions", "actions", "Actions", None)}
             {place("/budgets", "budgets", "Budgets", None)}
+            {place("/deliveries", "delivery", "Deliveries", None)}
             {place("/tools", "tools", "Tools", None)}
             {place("/settings", "settings", "Settings", None)}
         </ul>
