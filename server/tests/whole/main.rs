@@ -18,3 +18,4 @@ mod scene;
 mod security;
 mod sign_in;
 mod support;
+mod webhooks;

@@ -4,7 +4,7 @@ use axum::Json;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use super::{actions, destinations, document, events, executing, live, operations, sources, tools};
+use super::{actions, deliveries, destinations, document, events, executing, live, operations, sources, tools};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -41,6 +41,7 @@ use super::{actions, destinations, document, events, executing, live, operations
         destinations::workers,
         destinations::restore,
         destinations::acknowledge,
+        deliveries::list,
         live::follow,
         self::document,
     ),
