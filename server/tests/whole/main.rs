@@ -10,6 +10,7 @@ mod cuts;
 mod executing;
 mod killing;
 mod live;
+mod localstripe;
 mod operations;
 mod oracle;
 mod process;
