@@ -19,9 +19,9 @@ use leptos_router::{SsrMode, path};
 use crate::components::frame::Frame;
 use crate::components::icon::provide_icons;
 use crate::pages::{
-    action::ActionPage, actions::ActionsPage, budgets::BudgetsPage, form::FormPage, not_found::NotFound,
-    operation::OperationPage, operations::OperationsPage, queue::QueuePage, settings::SettingsPage,
-    sign_in::SignInPage, tools::ToolsPage, workflow::WorkflowPage, workflows::WorkflowsPage,
+    action::ActionPage, actions::ActionsPage, budgets::BudgetsPage, deliveries::DeliveriesPage, form::FormPage,
+    not_found::NotFound, operation::OperationPage, operations::OperationsPage, queue::QueuePage,
+    settings::SettingsPage, sign_in::SignInPage, tools::ToolsPage, workflow::WorkflowPage, workflows::WorkflowsPage,
 };
 
 /// The console: its places and what frames them. Every place with data is rendered whole before it is sent.
@@ -44,6 +44,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/budgets") view=BudgetsPage ssr=SsrMode::Async />
                     <Route path=path!("/workflows") view=WorkflowsPage ssr=SsrMode::Async />
                     <Route path=path!("/workflows/:name") view=WorkflowPage ssr=SsrMode::Async />
+                    <Route path=path!("/deliveries") view=DeliveriesPage ssr=SsrMode::Async />
                     <Route path=path!("/tools") view=ToolsPage ssr=SsrMode::Async />
                     <Route path=path!("/settings") view=SettingsPage ssr=SsrMode::Async />
                 </ParentRoute>

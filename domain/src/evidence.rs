@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::attempt::ReceiptFault;
 use crate::name::{DestinationKey, Receipt, SourceName};
+use crate::operation::named;
 use crate::time::Timestamp;
 
 /// How strong a fact is, weakest first (semantics 3.1).
@@ -66,6 +67,14 @@ impl Trust {
         Self::ALL.into_iter().find(|trust| trust.name() == name)
     }
 
+    /// How far one of our own sources is believed: our executor and our reads by themselves, a webhook because a signature
+    /// was verified before anything was recorded under its name (4.0, I22). Nothing for anybody else's name.
+    pub fn of_own(source: &SourceName) -> Option<Self> {
+        let is_own =
+            *source == SourceName::own_executor() || *source == SourceName::own_reader() || source.is_webhook();
+        is_own.then_some(Self::Verified)
+    }
+
     /// The strongest that a source so trusted can be (I38).
     pub const fn cap(self) -> Strength {
         match self {
@@ -76,20 +85,20 @@ impl Trust {
     }
 }
 
-/// How a fact was linked to the operation (semantics 1.9).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LinkedBy {
-    /// By the key that was sent.
-    Key,
-    /// By the receipt.
-    Receipt,
-    /// By an operation id that we wrote into the destination's metadata.
-    Metadata,
-    /// By business fields; at most "likely".
-    NaturalKey,
-    /// By a person.
-    Manual,
+named! {
+    /// How a fact was linked to the operation (semantics 1.9).
+    LinkedBy {
+        /// By the key that was sent.
+        Key = "key",
+        /// By the receipt.
+        Receipt = "receipt",
+        /// By an operation id that we wrote into the destination's metadata.
+        Metadata = "metadata",
+        /// By business fields; at most "likely".
+        NaturalKey = "natural_key",
+        /// By a person.
+        Manual = "manual",
+    }
 }
 
 /// What a fact says.

@@ -16,6 +16,8 @@
 //! | **circumstance** | what else was in play beside a send and voids what it would prove: a hidden retry, hedging, a failover |
 //! | **closer** | the rule (K1–K7) that makes an attempt no longer *open* |
 //! | **evidence** | a fact about the outcome from elsewhere: a delivery, a look-up, a statement; strength hint, P0..P3 |
+//! | **webhook** | a place to which a destination delivers, with the secrets that prove who sent it |
+//! | **delivery** | what a destination tells by itself, known by an id that is the same however often it comes; *unmatched* while it names no operation on record |
 //! | **receipt** | the destination's own name for the object an attempt made |
 //! | **effect** | a distinct receipt at the destination; an **alias** is another name of the same one, where the contract declares it |
 //! | **outcome, fold** | what all attempts and evidence together say; never depends on the order of arrival |
@@ -57,6 +59,7 @@ pub mod counting;
 #[cfg(test)]
 mod coverage;
 pub mod decision;
+pub mod delivery;
 pub mod evidence;
 pub mod facts;
 pub mod fingerprint;

@@ -154,7 +154,7 @@ impl LookUpTemplate {
 }
 
 impl Holds {
-    fn is_true_of(&self, object: &Json, names: &Names<'_>) -> Result<bool, TemplateError> {
+    pub(crate) fn is_true_of(&self, object: &Json, names: &Names<'_>) -> Result<bool, TemplateError> {
         let wanted = fill(&self.value, names, Encoding::Plain)?;
         Ok(match object.pointer(&self.at) {
             Some(Json::String(text) | Json::Number(text)) => *text == wanted,

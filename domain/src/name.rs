@@ -120,6 +120,10 @@ text_names! {
     ActionKey, "action key", 255;
     /// Where facts come from: an import, a feed, an endpoint.
     SourceName, "source name", 120;
+    /// A place to which a destination delivers, as configuration has it.
+    WebhookName, "webhook name", 60;
+    /// A delivery's id: the same however often it is sent.
+    DeliveryId, "delivery id", 255;
     /// The destination's own name for the object that an attempt made.
     Receipt, "receipt", 255;
     /// A retry layer that makes attempts: transport, adapter, workflow, agent, or a product's own name.
@@ -172,9 +176,17 @@ impl OperationKey {
     }
 }
 
+impl DeliveryId {
+    /// What stands for the id of a delivery that tells none.
+    pub fn of_body(hash: &Hash) -> Self {
+        Self(format!("sha256:{hash}").into())
+    }
+}
+
 impl SourceName {
     /// What our own names begin with; nobody else's may.
     pub const OWN: &'static str = "tallystick/";
+    const WEBHOOK: &'static str = "tallystick/webhook/";
 
     /// Our own executor: it counts the bytes it sends (I13).
     pub fn own_executor() -> Self {
@@ -184,6 +196,16 @@ impl SourceName {
     /// Our own authenticated reads at destinations.
     pub fn own_reader() -> Self {
         Self("tallystick/look-up".into())
+    }
+
+    /// What came to a webhook with a signature that proves its sender.
+    pub fn webhook(name: &WebhookName) -> Self {
+        Self(format!("{}{name}", Self::WEBHOOK).into())
+    }
+
+    /// Whether it is a webhook: nothing gets this name but what was verified.
+    pub fn is_webhook(&self) -> bool {
+        self.0.starts_with(Self::WEBHOOK)
     }
 
     /// Whether it is one of our own.

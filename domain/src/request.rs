@@ -71,6 +71,10 @@ pub struct RequestTemplate {
     /// What is written into the body beside them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write: Vec<Written>,
+    /// Whether the body holds what is written and nothing else: the arguments of a compensation are named by us, and a
+    /// strict destination refuses names that it does not know.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_written: bool,
     /// Where the destination's error code stands in an answer, as a JSON pointer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_pointer: Option<String>,
@@ -131,7 +135,7 @@ impl RequestTemplate {
         let mut body = self.written(names)?;
         let mut target = path_of(&self.path, names, face)?;
         let mut headers = headers_of(&self.headers, names, face)?;
-        let mut is_changed = !self.write.is_empty();
+        let mut is_changed = self.only_written || !self.write.is_empty();
         if let (Some(key), Some(location)) = (names.key, contract.key_location.as_deref()) {
             let text = contract.key_on_the_wire(key)?;
             if location.starts_with('/') {
@@ -162,7 +166,7 @@ impl RequestTemplate {
     }
 
     fn written(&self, names: &Names<'_>) -> Result<Json, RequestError> {
-        let mut body = names.arguments.clone();
+        let mut body = if self.only_written { Json::Object(Vec::new()) } else { names.arguments.clone() };
         for Written { to, value } in &self.write {
             let text = fill(value, names, Encoding::Plain)
                 .map_err(|source| RequestError::Template { part: format!("what is written to {to}"), source })?;

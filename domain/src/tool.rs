@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::contract::{Contract, Verification};
+use crate::delivery::DeliveryTemplate;
 use crate::look_up::LookUpTemplate;
 use crate::name::{DestinationName, ToolName};
 use crate::request::RequestTemplate;
@@ -101,6 +102,9 @@ pub struct Tool {
     /// How we look the truth up. Without it only others can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub look_up: Option<LookUpTemplate>,
+    /// How what the destination tells by itself is read. Without it its deliveries are kept and say nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deliveries: Option<DeliveryTemplate>,
     /// Whether policy approves by itself what this tool proposes; counts for classes R and N alone (T2).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub auto_approve: bool,
@@ -125,6 +129,7 @@ impl Tool {
             executable: false,
             request: None,
             look_up: None,
+            deliveries: None,
             auto_approve: false,
             declared: false,
             version: 0,

@@ -4,6 +4,8 @@
 //! `decide`, apply, save. Facts that have been added but not decided yet are seen by the decisions about relatives,
 //! so the order inside a batch does not matter.
 
+mod linking;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use tallystick_domain::action::Action;
@@ -36,6 +38,8 @@ pub(crate) struct Sheet {
     pub(crate) record: Record,
     /// How many of its facts are decided.
     decided: usize,
+    /// Up to which fact deliveries were looked for that name what it says; `None` before anybody looked for the operation.
+    linked: Option<usize>,
     head_hash: Hash,
     /// The version its row has in the store; 0 if it is new.
     pub(crate) stored_version: u64,
@@ -45,11 +49,12 @@ pub(crate) struct Sheet {
 impl Sheet {
     fn loaded(Loaded { record, head_hash }: Loaded) -> Self {
         let (decided, stored_version) = (record.facts.len(), record.version);
-        Self { record, decided, head_hash, stored_version, entries: Vec::new() }
+        Self { record, decided, linked: Some(decided), head_hash, stored_version, entries: Vec::new() }
     }
 
     fn new(record: Record) -> Self {
-        Self { record, decided: 0, head_hash: Hash::from(NO_HASH), stored_version: 0, entries: Vec::new() }
+        let head_hash = Hash::from(NO_HASH);
+        Self { record, decided: 0, linked: None, head_hash, stored_version: 0, entries: Vec::new() }
     }
 }
 
@@ -80,10 +85,7 @@ pub(crate) struct Desk<'t> {
 impl<'t> Desk<'t> {
     /// An empty desk. `now` must have been read in this transaction.
     pub(crate) async fn open(tx: &'t mut Tx, now: Timestamp, actor: &'t Actor) -> Result<Self, LedgerError> {
-        let mut trusts: BTreeMap<SourceName, Trust> =
-            tx.sources().await?.into_iter().map(|source| (source.name, source.trust)).collect();
-        // Our own executor and our own authenticated reads (4.0). Nobody else can have these names.
-        trusts.extend([SourceName::own_executor(), SourceName::own_reader()].map(|name| (name, Trust::Verified)));
+        let trusts = tx.sources().await?.into_iter().map(|source| (source.name, source.trust)).collect();
         Ok(Self {
             tx,
             now,
@@ -453,8 +455,10 @@ impl<'t> Desk<'t> {
         Ok(())
     }
 
-    /// Writes everything that changed, rows and journal, and gives the transaction back.
-    pub(crate) async fn save(self) -> Result<&'t mut Tx, LedgerError> {
+    /// Writes everything that changed, rows and journal, and gives the transaction back. Deliveries that waited for what
+    /// was learnt here are linked first, in the same transaction.
+    pub(crate) async fn save(mut self) -> Result<&'t mut Tx, LedgerError> {
+        self.link_deliveries().await?;
         let changed =
             || self.order.iter().filter_map(|id| self.sheets.get(id)).filter(|sheet| !sheet.entries.is_empty());
         let mut writes: Vec<OperationWrite<'_>> = Vec::new();

@@ -268,6 +268,7 @@ impl Ledger {
                 desk.add_fact(id, Fact::Evidence(Evidence { at: now, ..evidence.clone() }))?;
                 let decision = desk.decide_added(id, "evidence").await?;
                 desk.refold(decision.refold).await?;
+                desk.link_deliveries().await?;
                 let listed = desk.listed(id)?;
                 let tx = desk.save().await?;
                 tx.sources_insert([(evidence.source.clone(), id.clone())].into_iter()).await?;
@@ -560,6 +561,8 @@ async fn report_outcome(
         let decision = desk.decide_added(id, "outcome").await?;
         desk.refold(decision.refold).await?;
     }
+    // Before it is answered what is to be done next.
+    desk.link_deliveries().await?;
     let around = desk.around(id).await?;
     let folded = outcome::fold(&desk.sheet(id)?.record, &around, now);
     let judged = folded.attempts.iter().find(|judged| judged.id == attempt);

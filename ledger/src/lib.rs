@@ -8,6 +8,7 @@ pub mod audit;
 pub mod changes;
 #[cfg(feature = "test-clock")]
 pub mod clock;
+pub mod deliveries;
 mod desk;
 pub mod destinations;
 pub mod error;

@@ -159,6 +159,7 @@ async fn record(
     }
     let decision = desk.decide_added(id, "look_up").await?;
     desk.refold(decision.refold).await?;
+    desk.link_deliveries().await?;
     let listed = desk.listed(id)?;
     let tx = desk.save().await?;
     tx.look_end(id.as_str()).await?;

@@ -5,13 +5,17 @@ use std::sync::atomic::Ordering;
 
 use tallystick_domain::name::OperationId;
 
+use crate::deliveries::names_in;
 use crate::desk::Desk;
 use crate::people::system_actor;
 use crate::store::Tx;
+use crate::store::tool::{DELIVERIES, Refold};
 use crate::{Ledger, LedgerError};
 
 /// How many operations one transaction folds again.
 const BATCH: u32 = 100;
+/// How many deliveries one transaction reads again; a body may have a megabyte.
+const DELIVERY_BATCH: u32 = 16;
 /// How many cuts of the change feed are made at a time.
 const CUTS: u32 = 5;
 
@@ -101,12 +105,15 @@ async fn fold_due(tx: &mut Tx, limit: u32) -> Result<(u32, u32), LedgerError> {
     if due.is_empty() {
         return Ok((0, 0));
     }
-    Ok((found, fold(tx, due).await?))
+    Ok((found, fold(tx, due, false).await?))
 }
 
 /// One batch of the oldest refold; `None` when there is none.
 async fn refold_batch(tx: &mut Tx) -> Result<Option<u32>, LedgerError> {
     let Some(refold) = tx.refold_next().await? else { return Ok(None) };
+    if refold.kind == DELIVERIES {
+        return read_deliveries(tx, &refold).await.map(Some);
+    }
     let ids = match refold.kind.as_str() {
         "tool" => tx.operation_ids_of_tool(&refold.subject, &refold.after, BATCH).await?,
         _ => tx.operation_ids_of_source(&refold.subject, &refold.after, BATCH).await?,
@@ -115,16 +122,39 @@ async fn refold_batch(tx: &mut Tx) -> Result<Option<u32>, LedgerError> {
     if ids.is_empty() {
         return Ok(Some(0));
     }
-    fold(tx, ids).await.map(Some)
+    fold(tx, ids, refold.kind == "tool").await.map(Some)
 }
 
-async fn fold(tx: &mut Tx, ids: Vec<String>) -> Result<u32, LedgerError> {
+/// One batch of the deliveries of a tool's destination is read by its new template.
+async fn read_deliveries(tx: &mut Tx, refold: &Refold) -> Result<u32, LedgerError> {
+    let tool = tx.tool_find(&refold.subject).await?;
+    let read = match tool.as_ref().and_then(|tool| Some((tool, tool.destination.as_ref()?))) {
+        Some((tool, destination)) => {
+            let batch = tx.deliveries_of_destination(destination.as_str(), &refold.after, DELIVERY_BATCH).await?;
+            for kept in &batch {
+                let names = names_in(tool, kept);
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                tx.delivery_names_insert(&kept.row_id, &names).await?;
+            }
+            batch
+        }
+        None => Vec::new(),
+    };
+    tx.refold_advance(refold, read.last().map(|kept| kept.row_id.as_str())).await?;
+    Ok(0)
+}
+
+/// `reads_anew`: deliveries that the operations could not be linked to before are looked for, too.
+async fn fold(tx: &mut Tx, ids: Vec<String>, reads_anew: bool) -> Result<u32, LedgerError> {
     let now = tx.now().await?;
     let actor = system_actor();
     let mut desk = Desk::open(tx, now, &actor).await?;
     let ids: Result<Vec<OperationId>, _> = ids.into_iter().map(OperationId::parse).collect();
     let ids = ids.map_err(|error| LedgerError::Corrupt { what: error.to_string() })?;
-    let changed = desk.refold(ids).await?;
+    let changed = desk.refold(ids.clone()).await?;
+    if reads_anew {
+        desk.look_again(&ids);
+    }
     desk.save().await?;
     Ok(changed)
 }

@@ -12,6 +12,7 @@ use tallystick_domain::tool::Tool;
 use crate::audit::{Note, audit};
 use crate::port::Ids;
 use crate::store::Tx;
+use crate::store::tool::DELIVERIES;
 use crate::{Ledger, LedgerError};
 
 /// A source with its trust.
@@ -105,6 +106,10 @@ async fn declare_tool(tx: &mut Tx, ids: &dyn Ids, by: &Actor, tool: Tool) -> Res
     }
     let tool = Tool { version: version + 1, ..as_before };
     tx.tool_save(&tool, by, now).await?;
+    let read_as = |tool: &Tool| (tool.deliveries.clone(), tool.destination.clone());
+    if tool.deliveries.is_some() && before.as_ref().map(read_as) != Some(read_as(&tool)) {
+        tx.refold_insert(&ids.new_id(now), DELIVERIES, tool.name.as_str(), now).await?;
+    }
     tx.refold_insert(&ids.new_id(now), "tool", tool.name.as_str(), now).await?;
     let detail = serde_json::json!({ "version": tool.version, "class": tool.class.name() });
     let note = Note { verb: "declare_tool", subject: tool.name.as_str(), status: "done", detail };

@@ -62,6 +62,8 @@ pub struct Config {
     pub limits: Limits,
     /// Systems that tools act on.
     pub destinations: Vec<Destination>,
+    /// Places to which destinations deliver.
+    pub webhooks: Vec<WebhookConfig>,
     /// What sends and looks up.
     pub executor: Executor,
     /// How log lines look.
@@ -166,6 +168,22 @@ fn default_credential_format() -> String {
     "Bearer {credential}".to_owned()
 }
 
+/// A place to which a destination delivers: `POST /webhooks/{name}`. What its deliveries mean is declared with the tools of
+/// the destination.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WebhookConfig {
+    /// The last part of its address.
+    pub name: String,
+    /// How deliveries are signed: `stripe`, `github` or `standard`.
+    pub scheme: String,
+    /// The destination that delivers here, by its name.
+    pub destination: String,
+    /// Where the secrets are kept: `env:NAME` or `file:PATH`; never the secret itself. Read at every delivery. Two may be
+    /// valid at once, so that one can be rotated.
+    pub secrets: Vec<String>,
+}
+
 /// The executor in this process: it sends what is authorised and looks up what is uncertain.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -199,6 +217,8 @@ struct File {
     executor: Executor,
     #[serde(rename = "destination")]
     destinations: Vec<Destination>,
+    #[serde(rename = "webhook")]
+    webhooks: Vec<WebhookConfig>,
 }
 
 /// Why the process cannot start as it was told.
@@ -242,6 +262,7 @@ impl Config {
             public_url: serve.public_url.clone().or(file.public_url),
             limits: file.limits,
             destinations: file.destinations,
+            webhooks: file.webhooks,
             executor: file.executor,
             log_format: common.log_format.or(file.log_format).unwrap_or_default(),
         };

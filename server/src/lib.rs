@@ -26,6 +26,7 @@ use crate::auth::password::{PasswordError, Passwords};
 use crate::config::{Config, ConfigError};
 use crate::destination::Destinations;
 use crate::http::metrics::Metrics;
+use crate::intake::webhooks::Webhooks;
 use crate::state::AppState;
 
 /// Why the router cannot be built.
@@ -34,7 +35,7 @@ pub enum BuildError {
     /// Passwords cannot be checked.
     #[error(transparent)]
     Password(#[from] PasswordError),
-    /// A destination cannot be used as it is configured.
+    /// A destination or a webhook cannot be used as it is configured.
     #[error(transparent)]
     Config(#[from] ConfigError),
 }
@@ -55,6 +56,7 @@ pub async fn build_until(config: &Config, ledger: Ledger, ending: watch::Receive
     let state = AppState {
         ledger,
         faces: Arc::new(Destinations::from_config(&config.destinations)?.faces()),
+        webhooks: Webhooks::from_config(&config.webhooks)?,
         config: Arc::new(config.clone()),
         passwords,
         sign_in_limits: Arc::new(SignInLimits::default()),

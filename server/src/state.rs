@@ -13,6 +13,7 @@ use crate::auth::limits::SignInLimits;
 use crate::auth::password::Passwords;
 use crate::config::Config;
 use crate::http::metrics::Metrics;
+use crate::intake::webhooks::Webhooks;
 
 /// What every handler may use.
 #[derive(Clone)]
@@ -23,6 +24,8 @@ pub struct AppState {
     pub config: Arc<Config>,
     /// How requests to each destination begin, for previews.
     pub faces: Arc<BTreeMap<String, Face>>,
+    /// Places to which destinations deliver.
+    pub webhooks: Webhooks,
     /// Checks passwords.
     pub passwords: Passwords,
     /// Failed sign-ins.

@@ -31,6 +31,11 @@ pub fn run() -> PathBuf {
     root().join("target/run")
 }
 
+/// The Python packages of the tests.
+pub fn python() -> PathBuf {
+    root().join("target/python")
+}
+
 /// The npm tools of the build.
 pub fn npm_tools() -> PathBuf {
     root().join("xtask/npm")

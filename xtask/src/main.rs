@@ -11,6 +11,7 @@ mod dev;
 mod digest;
 mod fuzz;
 mod layout;
+mod localstripe;
 mod model;
 mod mutants;
 mod npm;

@@ -127,6 +127,7 @@ fn places(waiting: String) -> AnyView {
             {place("/actions", "actions", "Actions", None)}
             {place("/workflows", "workflows", "Workflows", None)}
             {place("/budgets", "budgets", "Budgets", None)}
+            {place("/deliveries", "delivery", "Deliveries", None)}
             {place("/tools", "tools", "Tools", None)}
             {place("/settings", "settings", "Settings", None)}
         </ul>

@@ -1,11 +1,13 @@
 //! What destinations answer to look-ups, and what arguments become when they are written into a request.
 
 use tallystick_domain::contract::LookUpBy;
+use tallystick_domain::delivery::{DeliveryTemplate, Scheme};
 use tallystick_domain::evidence::Claim;
 use tallystick_domain::json::Json;
 use tallystick_domain::look_up::{Answer, LookUpTemplate};
-use tallystick_domain::name::{DestinationKey, OperationId, OperationKey};
+use tallystick_domain::name::{DeliveryId, DestinationKey, OperationId, OperationKey};
 use tallystick_domain::request::{Face, Names, RequestTemplate, Wire};
+use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::Stake;
 
 use crate::targets::hold;
@@ -63,6 +65,45 @@ pub(crate) fn look_up(bytes: &[u8]) -> Result<bool, String> {
         hold(!absent || claims.len() == 1, "it is absent and there at once")?;
     }
     Ok(any)
+}
+
+/// The first byte chooses the scheme; the rest is the body.
+pub(crate) fn delivery(bytes: &[u8]) -> Result<bool, String> {
+    let Some((first, body)) = bytes.split_first() else { return Ok(false) };
+    let scheme = Scheme::ALL[usize::from(*first) % Scheme::ALL.len()];
+    let template: DeliveryTemplate = serde_json::from_str(
+        r#"{"events":[{"type":"made","means":"executed"},{"type":"undone","means":"reversed"}],"object":"/data/object",
+            "receipt":"/id","key":"/request/idempotency_key","operation_key":"/metadata/operation_key",
+            "matches":[],"must_echo":[{"answer":"/amount","argument":"/amount"}],"happened_at":"/created"}"#,
+    )
+    .map_err(|error| error.to_string())?;
+    let json = Json::parse(body).ok();
+    let header = |name: &str| (name == "x-github-event").then_some("made");
+    let envelope = scheme.envelope(header, body, json.as_ref());
+    hold(scheme.envelope(header, body, json.as_ref()) == envelope, "the same delivery is another the second time")?;
+    hold(DeliveryId::parse(envelope.id.as_str()).is_ok(), "its id cannot be kept")?;
+    if let Some(at) = envelope.happened_at {
+        hold(Timestamp::parse_rfc3339(&at.to_string()) == Some(at), "its time cannot be printed")?;
+    }
+    let (Some(json), event) = (json, envelope.event.as_deref()) else { return Ok(false) };
+    let arguments = Json::parse(br#"{"amount":10}"#).map_err(|error| error.to_string())?;
+    let read =
+        |known| with_names(&arguments, b"", |names| template.claim(event, &json, names, &Stake::default(), known));
+    let claim = read(true)?.map_err(|error| error.to_string())?;
+    let named = template.names_in(event, &json);
+    match &claim {
+        Some(Claim::Executed { receipt } | Claim::Reversed { receipt } | Claim::NotOurs { receipt, .. }) => {
+            hold(
+                named.is_some_and(|named| named.receipt == *receipt),
+                "it says something of what it cannot be linked by",
+            )?;
+        }
+        None => {}
+        Some(_) => hold(false, "it says what only a look-up can say")?,
+    }
+    let unknown = read(false)?.map_err(|error| error.to_string())?;
+    hold(matches!(unknown, None | Some(Claim::Likely)), "what could not be compared proves something")?;
+    Ok(claim.is_some())
 }
 
 /// The input is a proposal's arguments.

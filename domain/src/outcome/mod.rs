@@ -89,7 +89,7 @@ impl Surroundings {
 
     /// How far a source is believed.
     pub fn trust(&self, source: &SourceName) -> Trust {
-        self.trusts.get(source).copied().unwrap_or_default()
+        self.trusts.get(source).copied().or_else(|| Trust::of_own(source)).unwrap_or_default()
     }
 
     /// Whose instruments stand behind what a source reports.

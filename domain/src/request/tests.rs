@@ -160,3 +160,19 @@ fn kept_bytes_that_are_no_request_are_not_sent() {
         assert_eq!(Wire::from_bytes(bytes), Err(WireError));
     }
 }
+
+#[test]
+fn a_body_of_what_is_written_alone_leaves_the_arguments_out() {
+    let write = r#""only_written":true,"write":[{"to":"/payment_intent","value":"{/charge}"},
+        {"to":"/metadata/operation_key","value":"{operation_key}"}]"#;
+    for (form, body) in [
+        ("form", "payment_intent=ch%201&metadata[operation_key]=refund%3A7"),
+        ("json", r#"{"payment_intent":"ch 1","metadata":{"operation_key":"refund:7"}}"#),
+    ] {
+        let text = format!(r#"{{"method":"POST","path":"/refunds","body":"{form}",{write}}}"#);
+        let wire = rendered(&template(&text), &with_key("Idempotency-Key")).unwrap();
+        assert_eq!(String::from_utf8(wire.body().to_vec()).unwrap(), body);
+    }
+    let nothing = r#"{"method":"POST","path":"/x","only_written":true}"#;
+    assert_eq!(rendered(&template(nothing), &Contract::default()).unwrap().body(), b"{}");
+}

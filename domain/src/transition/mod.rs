@@ -260,7 +260,8 @@ fn approve_by_policy(record: &Record, around: &Surroundings, decision: Decision,
 
 fn is_same_fact(one: &Fact, other: &Fact) -> bool {
     match (one, other) {
-        (Fact::Evidence(a), Fact::Evidence(b)) => a.id == b.id && a.claim == b.claim,
+        // Nobody takes an id away from a source that is believed more.
+        (Fact::Evidence(a), Fact::Evidence(b)) => a.id == b.id && a.source == b.source && a.claim == b.claim,
         (Fact::ActedElsewhere { act: a, .. }, Fact::ActedElsewhere { act: b, .. }) => a == b,
         _ => one == other,
     }

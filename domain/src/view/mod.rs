@@ -8,6 +8,7 @@ mod acts;
 pub mod arguments;
 pub mod budgets;
 pub mod decision;
+pub mod deliveries;
 pub mod explained;
 pub mod lanes;
 pub mod list;

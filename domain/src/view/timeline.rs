@@ -305,7 +305,8 @@ fn proposal_item(proposal: &Proposal, is_first: bool, lens: &Lens<'_>) -> Item {
         .noting(proposal.tool_call_id.as_ref().map(|id| format!("tool call {id}")))
 }
 
-const fn link_words(link: LinkedBy) -> &'static str {
+/// How a fact was linked.
+pub(super) const fn link_words(link: LinkedBy) -> &'static str {
     match link {
         LinkedBy::Key => "linked by key",
         LinkedBy::Receipt => "linked by receipt",
@@ -330,7 +331,10 @@ fn evidence_item(evidence: &Evidence, trust: Option<Trust>, lens: &Lens<'_>) -> 
         Claim::Absent => {
             ("Look-up: absent".to_owned(), "Nothing was found. A hint, unless the contract makes it proof (K6)")
         }
-        Claim::Likely => ("Look-up: something that may be ours".to_owned(), "Likely, not proved"),
+        Claim::Likely => {
+            let how = if is_look_up { "Look-up" } else { "Delivery" };
+            (format!("{how}: something that may be ours"), "Likely, not proved")
+        }
         Claim::Unavailable => ("Look-up could not be made".to_owned(), "It says nothing about the outcome"),
         Claim::Ambiguous => ("Look-up found several candidates".to_owned(), "It cannot be told which one is ours"),
         Claim::CancelledByKey { found: true } => {

@@ -2,11 +2,14 @@
 //! it is told to. It counts effects by intent, and is the oracle: what it counts is what happened.
 //!
 //! An intent is the member `intent` of a request's body. `POST /objects` makes an object, `POST /objects/{id}/cancel` undoes
-//! one, `GET /objects?…` finds them. `/control` is for tests. Anything else is a violation that a test can ask for.
+//! one, `GET /objects?…` finds them. `/control` is for tests. Anything else is a violation that a test can ask for. Where a
+//! plan says so, it tells by itself what happened.
 
 mod http;
+mod webhooks;
 mod world;
 
+pub use webhooks::{Delivers, Order, Webhooks, signature};
 pub use world::{Contract, Failure, LookUps, Mismatch, Plan, Report, Seen, Stores};
 
 use std::io;
@@ -64,6 +67,18 @@ impl Destination {
         locked(&self.world).set_plan(plan);
     }
 
+    /// How many events wait to be sent: for a test's word, or because nobody took them.
+    pub fn waiting_events(&self) -> usize {
+        locked(&self.world).waits()
+    }
+
+    /// Sends the events that wait, each as often as the plan says, one after the other. The statuses of the answers; what
+    /// was not taken waits again.
+    pub async fn deliver(&self, order: Order) -> Vec<u16> {
+        let Some((webhooks, events)) = locked(&self.world).take_waiting(order) else { return Vec::new() };
+        deliver(&self.world, &webhooks, events).await
+    }
+
     /// Waits until it was asked for.
     pub async fn join(mut self) {
         let task = std::mem::replace(&mut self.task, tokio::spawn(async {}));
@@ -94,6 +109,16 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, world: Arc<Mute
             return Ok(());
         }
         let Some(request) = read_request(&mut stream).await? else { return Ok(()) };
+        if request.path() == "/control/deliveries" {
+            let order = if request.parameter("order").is_some() { Order::Reversed } else { Order::AsHappened };
+            let waiting = locked(&world).take_waiting(order);
+            let statuses = match waiting {
+                Some((webhooks, events)) => deliver(&world, &webhooks, events).await,
+                None => Vec::new(),
+            };
+            stream.write_all(&Response::json(200, &serde_json::json!(statuses)).bytes(usize::MAX)).await?;
+            continue;
+        }
         if request.target.starts_with("/control") {
             let response = locked(&world).control(&request);
             stream.write_all(&response.bytes(usize::MAX)).await?;
@@ -106,13 +131,24 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, world: Arc<Mute
 }
 
 /// Whether the connection goes on.
-async fn answer<S: AsyncWrite + Unpin>(stream: &mut S, world: &Mutex<World>, request: &Request) -> io::Result<bool> {
+async fn answer<S: AsyncWrite + Unpin>(
+    stream: &mut S,
+    world: &Arc<Mutex<World>>,
+    request: &Request,
+) -> io::Result<bool> {
     let Answering { failure, .. } = locked(world).begin(request);
     if let Some(Failure::DelayBefore { ms }) = failure {
         tokio::time::sleep(Duration::from_millis(ms)).await;
     }
     // From here on it has happened, whatever the caller hears of it.
     let response = locked(world).carry_out(request, failure);
+    if failure == Some(Failure::TellFirst) {
+        let due = locked(world).take_due();
+        if let Some((webhooks, events)) = due {
+            deliver(world, &webhooks, events).await;
+        }
+    }
+    tell(world);
     let Some(response) = response else { return Ok(false) };
     match failure {
         Some(Failure::ApplyThenDrop) => Ok(false),
@@ -123,6 +159,28 @@ async fn answer<S: AsyncWrite + Unpin>(stream: &mut S, world: &Mutex<World>, req
         Some(Failure::CutBody) => write(stream, &response, response.body.len() / 2).await.map(|_| false),
         _ => write(stream, &response, usize::MAX).await,
     }
+}
+
+/// Sends what is to be sent by itself, beside the answer.
+fn tell(world: &Arc<Mutex<World>>) {
+    let Some((webhooks, events)) = locked(world).take_due() else { return };
+    let world = Arc::clone(world);
+    tokio::spawn(async move {
+        tokio::time::sleep(webhooks.wait().unwrap_or_default()).await;
+        deliver(&world, &webhooks, events).await;
+    });
+}
+
+async fn deliver(world: &Mutex<World>, webhooks: &Webhooks, events: Vec<webhooks::Event>) -> Vec<u16> {
+    let mut statuses = Vec::new();
+    for event in events {
+        for _ in 0..webhooks.times {
+            let status = webhooks.send(&event).await.unwrap_or(0);
+            locked(world).sent(event.clone(), (200..300).contains(&status));
+            statuses.push(status);
+        }
+    }
+    statuses
 }
 
 async fn write<S: AsyncWrite + Unpin>(stream: &mut S, response: &Response, body_bytes: usize) -> io::Result<bool> {

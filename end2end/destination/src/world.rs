@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::http::{Request, Response};
+use crate::webhooks::{Event, Order, Webhooks};
 
 /// Which answers are kept under a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -79,6 +80,8 @@ pub enum Failure {
         /// By so many milliseconds.
         ms: u64,
     },
+    /// It happens; what happened is told and taken before the answer goes out.
+    TellFirst,
     /// It happens later, whether or not anybody still listens.
     DelayBefore {
         /// By so many milliseconds.
@@ -130,6 +133,8 @@ pub struct Plan {
     pub seed: u64,
     /// Whether requests are kept whole, for tests that look at bytes.
     pub keeps_requests: bool,
+    /// Where it tells what happened; nowhere, if nothing is said.
+    pub webhooks: Option<Webhooks>,
 }
 
 /// A request as it came.
@@ -150,6 +155,8 @@ pub struct Report {
     pub writes: u64,
     /// Look-ups that arrived.
     pub look_ups: u64,
+    /// How often each event was sent and taken.
+    pub told: BTreeMap<String, u32>,
     /// What nobody may ask for: other methods, other places.
     pub violations: Vec<String>,
 }
@@ -176,6 +183,12 @@ pub(crate) struct World {
     kept: HashMap<String, Kept>,
     report: Report,
     seen: Vec<Seen>,
+    /// How many events there were.
+    events: usize,
+    /// Events that are to be sent by themselves.
+    due: Vec<Event>,
+    /// Events that wait for a test's word, or were not taken.
+    waiting: Vec<Event>,
 }
 
 /// What a request that begins meets.
@@ -186,7 +199,17 @@ pub(crate) struct Answering {
 impl World {
     pub(crate) fn new(plan: Plan) -> Self {
         let chance = plan.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        Self { plan, chance, objects: Vec::new(), kept: HashMap::new(), report: Report::default(), seen: Vec::new() }
+        Self {
+            plan,
+            chance,
+            objects: Vec::new(),
+            kept: HashMap::new(),
+            report: Report::default(),
+            seen: Vec::new(),
+            events: 0,
+            due: Vec::new(),
+            waiting: Vec::new(),
+        }
     }
 
     pub(crate) fn set_plan(&mut self, plan: Plan) {
@@ -204,6 +227,43 @@ impl World {
 
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.seen.clone()
+    }
+
+    /// Notes an event, where anybody is told of it.
+    fn tell(&mut self, kind: &str, object: &Value, key: Option<&str>) {
+        let Some(webhooks) = &self.plan.webhooks else { return };
+        self.events += 1;
+        let event = webhooks.event(self.events, kind, object, key);
+        if webhooks.wait().is_some() { self.due.push(event) } else { self.waiting.push(event) }
+    }
+
+    /// Events that are to be sent now, with where.
+    pub(crate) fn take_due(&mut self) -> Option<(Webhooks, Vec<Event>)> {
+        let due = std::mem::take(&mut self.due);
+        self.plan.webhooks.clone().filter(|_| !due.is_empty()).map(|webhooks| (webhooks, due))
+    }
+
+    /// Events that wait, with where they go.
+    pub(crate) fn take_waiting(&mut self, order: Order) -> Option<(Webhooks, Vec<Event>)> {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        if order == Order::Reversed {
+            waiting.reverse();
+        }
+        self.plan.webhooks.clone().map(|webhooks| (webhooks, waiting))
+    }
+
+    /// How many events wait.
+    pub(crate) fn waits(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// An event was sent: taken, or to be sent again.
+    pub(crate) fn sent(&mut self, event: Event, is_taken: bool) {
+        if is_taken {
+            *self.report.told.entry(event.id).or_default() += 1;
+        } else if self.waiting.iter().all(|waiting| waiting.id != event.id) {
+            self.waiting.push(event);
+        }
     }
 
     /// xorshift64*: the same seed, the same run, as far as requests come in the same order.
@@ -320,6 +380,7 @@ impl World {
             Object { id, intent, key: key.map(str::to_owned), body, made_at: Instant::now(), is_cancelled: false };
         let shown = shown(&object);
         self.objects.push(object);
+        self.tell("object.created", &shown, key);
         if self.plan.contract.accepts {
             return Response::json(202, &json!({"handle": shown["id"]}));
         }
@@ -330,6 +391,8 @@ impl World {
         match self.objects.iter_mut().find(|object| object.id == id) {
             Some(object) if !object.is_cancelled => {
                 object.is_cancelled = true;
+                let (shown, key) = (shown(object), object.key.clone());
+                self.tell("object.cancelled", &shown, key.as_deref());
                 Response::json(200, &json!({"id": format!("un_{id}"), "cancels": id}))
             }
             Some(_) => Response::json(409, &json!({"error": {"code": "cancelled_already"}})),

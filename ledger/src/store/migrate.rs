@@ -30,6 +30,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(2, "0002_intent"),
     migration!(3, "0003_execution"),
     migration!(4, "0004_workflows"),
+    migration!(5, "0005_deliveries"),
 ];
 
 /// The newest schema that this binary knows.

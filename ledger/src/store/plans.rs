@@ -8,7 +8,7 @@ use tallystick_domain::query::{OperationQuery, QueueQuery};
 
 use super::list::{Statement, page_statement, queue_statement, search_statement, searched_to_statement};
 use super::value::Value;
-use super::{Conn, Tx, WORKSPACE, action, line, list, operation, people, sending, workflow};
+use super::{Conn, Tx, WORKSPACE, action, delivery, line, list, operation, people, sending, workflow};
 use crate::LedgerError;
 
 const ASKED: usize = 3;
@@ -127,6 +127,12 @@ fn lookups() -> Vec<(&'static str, Statement)> {
         ("sending", fixed(sending::ONE_SENDING, vec![text(), 1_i64.into()])),
         ("sending_by_incarnation", fixed(sending::SENT_BY, vec![text(), 9_i64.into()])),
         ("operation_source", fixed(line::IDS_OF_SOURCE, vec![text(), text(), 9_i64.into()])),
+        ("delivery_name", keyed(delivery::ROWS_BY_NAME, vec![text(), 9_i64.into()], &text())),
+        ("delivery", keyed(delivery::KEPT, Vec::new(), &text())),
+        ("delivery_by_destination", fixed(delivery::OF_DESTINATION, vec![text(), text(), 9_i64.into()])),
+        ("receipt_use", keyed(delivery::RECEIPT_USES, Vec::new(), &text())),
+        ("delivery", fixed(delivery::NEWEST, page.clone())),
+        ("delivery_match", keyed(delivery::MATCHES, Vec::new(), &text())),
         ("action_newest", fixed(action::NEWEST, page.clone())),
         ("action_by_operation", fixed(action::OF_OPERATION, [page.clone(), vec![text()]].concat())),
         ("action_by_kind", fixed(action::OF_KIND, [page.clone(), vec![text()]].concat())),

@@ -50,10 +50,13 @@ const MOVE_REFOLD: &str = "UPDATE refold SET after_op_id = $1
      WHERE workspace_id = $2 AND refold_id = $3 AND after_op_id = $4";
 const END_REFOLD: &str = "DELETE FROM refold WHERE workspace_id = $1 AND refold_id = $2";
 
+/// The kind of refold that reads the deliveries of a tool's destination again, before its operations look for them.
+pub(crate) const DELIVERIES: &str = "deliveries";
+
 /// Operations that must be folded again, and how far that has come.
 pub(crate) struct Refold {
     pub(crate) id: String,
-    /// `tool` or `source`.
+    /// `tool`, `source` or [`DELIVERIES`].
     pub(crate) kind: String,
     pub(crate) subject: String,
     pub(crate) after: String,

@@ -45,7 +45,7 @@ fn worker(name: &str) -> Worker {
     Worker { name: name.into(), incarnation: format!("{name}-1") }
 }
 
-fn sending_tool(name: &str, class: Class) -> Tool {
+pub fn sending_tool(name: &str, class: Class) -> Tool {
     let contract = Contract {
         key_retention_s: Some(86_400),
         stores: Some(Stores::AnyOnceStarted),
@@ -66,7 +66,7 @@ fn sending_tool(name: &str, class: Class) -> Tool {
     Tool { contract, look_up: Some(look_up), ..tool(name, class) }
 }
 
-async fn authorised(rig: &Rig, key: &str) -> OperationId {
+pub async fn authorised(rig: &Rig, key: &str) -> OperationId {
     let new = proposal(key, "pay", &format!(r#"{{"order":"{key}"}}"#));
     let made = rig.ledger.propose_operation(&automation(), new).await.unwrap().operation;
     let approve = act(&format!("approve {key}"), &actor("ida", Role::Approver), ActionInput::Approve {}, made.version);
@@ -85,11 +85,11 @@ fn wanted(name: &str) -> ClaimRequest {
     }
 }
 
-async fn claim(ledger: &Ledger, name: &str) -> Option<Claimed> {
+pub async fn claim(ledger: &Ledger, name: &str) -> Option<Claimed> {
     ledger.claim(&executor_actor(), wanted(name)).await.unwrap().pop()
 }
 
-fn dispatch_as(name: &str, epoch: u64) -> DispatchRequest {
+pub fn dispatch_as(name: &str, epoch: u64) -> DispatchRequest {
     DispatchRequest {
         epoch,
         worker: worker(name),
@@ -100,15 +100,15 @@ fn dispatch_as(name: &str, epoch: u64) -> DispatchRequest {
     }
 }
 
-fn answered(receipt: &str) -> End {
+pub fn answered(receipt: &str) -> End {
     End { http: Some(201), receipt: Some(Receipt::parse(receipt).unwrap()), ..End::new(ReportedOutcome::Ok) }
 }
 
-fn timed_out() -> End {
+pub fn timed_out() -> End {
     End { phase: Some(Phase::Written), bytes_sent: Some(10), ..End::new(ReportedOutcome::Timeout) }
 }
 
-async fn report(ledger: &Ledger, id: &OperationId, epoch: u64, end: End) -> String {
+pub async fn report(ledger: &Ledger, id: &OperationId, epoch: u64, end: End) -> String {
     let source = SourceName::own_executor();
     let answer = ledger.report_outcome(&executor_actor(), id, epoch, &source, end).await.unwrap();
     answer.operation.row.state.to_string()

@@ -30,6 +30,7 @@ macro_rules! on_both {
 
 mod acting;
 mod crash;
+mod deliveries;
 mod executing;
 mod feed;
 mod intake;

@@ -1,5 +1,5 @@
-//! Every public write leaves a trail: a journal entry, an action row or a row of the audit trail. The list of writes
-//! is read from the source, so that a new one cannot be forgotten here.
+//! Every public write leaves a trail: a journal entry, an action row, a row of the audit trail, or a delivery as it was
+//! received. The list of writes is read from the source, so that a new one cannot be forgotten here.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -58,7 +58,8 @@ fn public_writes() -> BTreeSet<String> {
 }
 
 async fn trail(rig: &Rig) -> i64 {
-    rig.count("journal").await + rig.count("operator_action").await + rig.count("audit").await
+    let acted = rig.count("operator_action").await + rig.count("audit").await;
+    rig.count("journal").await + rig.count("delivery").await + acted
 }
 
 async fn every_public_write_leaves_a_trail(rig: Rig) {
@@ -145,6 +146,8 @@ async fn every_public_write_leaves_a_trail(rig: Rig) {
     shows!("act", ledger.act(&first.head.id, cancel));
     // What the second one waits for is another thing now.
     shows!("advance_workflows", ledger.advance_workflows(5));
+    let inbound = crate::deliveries::by_receipt("evt_1", "made", "ch_1");
+    shows!("receive_delivery", ledger.receive_delivery(inbound));
     shows!("declare_restored", ledger.declare_restored(&admin(), at("2026-10-05T09:59:00Z")));
     shows!("acknowledge_restore", ledger.acknowledge_restore(&admin(), None));
 

@@ -88,6 +88,7 @@ fn tool(name: &str, class: Class, destination: &str, contract: &Value) -> Result
         executable: true,
         request: None,
         look_up: None,
+        deliveries: None,
         auto_approve: false,
         declared: true,
         version: 0,

@@ -8,7 +8,7 @@ mod sender;
 mod tls;
 
 pub use address::Forbidden;
-pub use credential::CredentialError;
+pub use credential::{CredentialError, Reference};
 pub use reply::{Reading, end_of};
 pub use sender::{Reply, Stage, send};
 

@@ -20,6 +20,12 @@ pub struct Metrics {
     pub event_lines: AtomicU64,
     /// Event lines that were not taken.
     pub event_lines_bad: AtomicU64,
+    /// Deliveries whose signature held.
+    pub deliveries: AtomicU64,
+    /// Those of them that were there already.
+    pub deliveries_repeated: AtomicU64,
+    /// Deliveries that were turned away unverified.
+    pub deliveries_refused: AtomicU64,
     /// Live streams that are open.
     pub live_streams: AtomicI64,
 }
@@ -49,6 +55,17 @@ fn text(metrics: &Metrics) -> String {
     let single = [
         ("tallystick_event_lines_total", "counter", metrics.event_lines.load(Ordering::Relaxed).to_string()),
         ("tallystick_event_lines_bad_total", "counter", metrics.event_lines_bad.load(Ordering::Relaxed).to_string()),
+        ("tallystick_deliveries_total", "counter", metrics.deliveries.load(Ordering::Relaxed).to_string()),
+        (
+            "tallystick_deliveries_repeated_total",
+            "counter",
+            metrics.deliveries_repeated.load(Ordering::Relaxed).to_string(),
+        ),
+        (
+            "tallystick_deliveries_refused_total",
+            "counter",
+            metrics.deliveries_refused.load(Ordering::Relaxed).to_string(),
+        ),
         ("tallystick_live_streams", "gauge", metrics.live_streams.load(Ordering::Relaxed).to_string()),
     ];
     for (name, kind, value) in single {

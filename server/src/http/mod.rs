@@ -12,6 +12,7 @@ pub mod problem_pages;
 pub mod security;
 pub mod url;
 pub mod v1;
+pub mod webhooks;
 
 use std::any::Any;
 use std::time::Duration;
@@ -56,8 +57,9 @@ pub fn router(state: AppState) -> Router {
         .merge(slow)
         .layer(middleware::from_fn_with_state(state.clone(), auth::identify))
         .layer(sessions(&state))
-        // After the sessions: files are served without one.
+        // After the sessions: files are served without one, and deliveries prove who sent them by themselves.
         .merge(assets::router())
+        .merge(webhooks::router().layer(middleware::from_fn_with_state(state.clone(), end_in_time)))
         .layer(CsrfLayer::new().with_rejection_response(from_another_site))
         .layer(CatchPanicLayer::custom(after_panic))
         .layer(middleware::from_fn(show_people_a_page))

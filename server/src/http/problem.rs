@@ -47,6 +47,8 @@ kinds! {
     NOT_SIGNED_IN = "not-signed-in", 401, "Nobody is signed in";
     /// A token that is not one of ours, or was taken back.
     INVALID_TOKEN = "invalid-token", 401, "The token is not valid";
+    /// A delivery whose signature does not hold.
+    INVALID_SIGNATURE = "invalid-signature", 401, "The delivery's signature does not hold";
     /// A wrong login or password.
     WRONG_CREDENTIALS = "wrong-credentials", 401, "Login or password is wrong";
     /// A request that another site made a browser send.
@@ -101,6 +103,8 @@ kinds! {
     CONTENDED = "contended", 503, "The operation kept changing";
     /// The store does not answer.
     STORE_UNAVAILABLE = "store-unavailable", 503, "The store is not available";
+    /// A webhook whose secrets cannot be read.
+    SECRET_UNAVAILABLE = "secret-unavailable", 503, "The webhook's secret cannot be read";
     /// It took too long.
     TIMED_OUT = "timed-out", 503, "The request took too long";
 }

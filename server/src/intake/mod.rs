@@ -1,7 +1,10 @@
 //! Events from outside, line by line (NDJSON), from a file or a request. Lines are cut and gathered into batches here;
-//! what a line means is decided in `domain`, and a batch is one transaction of the ledger.
+//! what a line means is decided in `domain`, and a batch is one transaction of the ledger. Beside them deliveries: whether
+//! one was signed with a secret of ours is found out here, what it says is not.
 
 pub mod lines;
+pub mod signature;
+pub mod webhooks;
 
 use tallystick_domain::intake::Line;
 use tallystick_domain::name::SourceName;

@@ -25,7 +25,7 @@ pub struct Scene {
     executor: Option<JoinHandle<()>>,
     workflows: Option<JoinHandle<()>>,
     end: watch::Sender<bool>,
-    now: Timestamp,
+    pub now: Timestamp,
     _secret: tempfile::NamedTempFile,
 }
 
@@ -36,6 +36,13 @@ impl Scene {
 
     /// The contract has these members beside (or instead of) the usual ones.
     pub async fn start_with(plan: Plan, contract: Value) -> Self {
+        let scene = Self::start_configured(plan, |_| {}).await;
+        scene.app.declare("charge", declaration("reversible", &contract)).await;
+        scene
+    }
+
+    /// Declares no tool.
+    pub async fn start_configured(plan: Plan, adjust: impl FnOnce(&mut Config)) -> Self {
         let destination = Destination::start("127.0.0.1:0".parse().unwrap(), plan).await.unwrap();
         let secret = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(secret.path(), format!("{SECRET}\n")).unwrap();
@@ -48,6 +55,7 @@ impl Scene {
         let mut kept = None;
         let app = App::start_with(|config: &mut Config| {
             config.destinations = vec![configured];
+            adjust(config);
             kept = Some(config.clone());
         })
         .await;
@@ -58,34 +66,11 @@ impl Scene {
         let executor = Executor::from_config(&config, &app.ledger, &destinations).unwrap().unwrap();
         let workflows = Some(tallystick::tasks::start_workflows(app.ledger.clone(), ending.clone()));
         let executor = Some(executor.start(ending));
-        let scene = Self { app, destination, executor, workflows, end, now: time(START), _secret: secret };
-        scene.declare("charge", "reversible", contract).await;
-        scene
-    }
-
-    pub async fn declare(&self, name: &str, class: &str, contract: Value) {
-        let mut all = json!({
-            "key_location": "Idempotency-Key", "key_retention_s": 86400, "stores": "any_once_started",
-            "on_mismatch": "error", "on_in_flight": "blocks", "scope": [], "layer_retries": "off",
-            "intermediaries": false, "success_receipt": {"pointer": "/id"}, "client_deadline_s": 1,
-            "max_arrival_delay_s": 2, "lease_s": 5, "replay_marker": "idempotent-replayed: true",
-            "mismatch_signals": [{"http": 422, "error": "key_mismatch"}], "verification": "tested_live",
-            "lookup": {"by": "key", "consistency": "strong", "complete": true}
-        });
-        for (name, value) in contract.as_object().unwrap() {
-            all[name] = value.clone();
-        }
-        let declaration = json!({
-            "class": class, "destination": "psp", "contract": all,
-            "request": {"method": "POST", "path": "/objects", "error_pointer": "/error/code",
-                "write": [{"to": "/metadata/operation_key", "value": "{operation_key}"}]},
-            "look_up": {"path": "/objects?key={key}", "items": "/data", "receipt": "/id", "more": "/has_more"}
-        });
-        self.app.declare(name, declaration).await;
+        Self { app, destination, executor, workflows, end, now: time(START), _secret: secret }
     }
 
     /// Proposes, and approves as somebody else.
-    async fn charge(&self, key: &str) -> OperationId {
+    pub async fn charge(&self, key: &str) -> OperationId {
         let proposal = json!({"operation_key": key, "tool": "charge", "arguments": {"intent": key, "amount": 9_007_199_254_740_993_u64}});
         let answer = self.app.client(Role::Automation).post("/api/v1/operations", &proposal).await;
         assert_eq!(answer.status, 201, "{}", answer.text());
@@ -110,7 +95,7 @@ impl Scene {
         self.app.client(Role::Operator).get(&format!("/api/v1/operations/{id}")).await.json()
     }
 
-    async fn state(&self, id: &OperationId) -> String {
+    pub async fn state(&self, id: &OperationId) -> String {
         let operation = self.operation(id.as_str()).await;
         operation["state"].as_str().unwrap().to_owned()
     }
@@ -136,7 +121,7 @@ impl Scene {
         panic!("{id} never came to {wanted:?}: {:#}", self.operation(id.as_str()).await);
     }
 
-    fn effects(&self, intent: &str) -> u32 {
+    pub fn effects(&self, intent: &str) -> u32 {
         self.destination.report().made.get(intent).copied().unwrap_or(0)
     }
 
@@ -149,6 +134,27 @@ impl Scene {
         let found = self.app.ledger.verify().await.unwrap();
         assert!(found.discrepancies.is_empty(), "{:#?}", found.discrepancies);
     }
+}
+
+/// A tool that makes objects. The contract has these members beside (or instead of) the usual ones.
+pub fn declaration(class: &str, contract: &Value) -> Value {
+    let mut all = json!({
+        "key_location": "Idempotency-Key", "key_retention_s": 86400, "stores": "any_once_started",
+        "on_mismatch": "error", "on_in_flight": "blocks", "scope": [], "layer_retries": "off",
+        "intermediaries": false, "success_receipt": {"pointer": "/id"}, "client_deadline_s": 1,
+        "max_arrival_delay_s": 2, "lease_s": 5, "replay_marker": "idempotent-replayed: true",
+        "mismatch_signals": [{"http": 422, "error": "key_mismatch"}], "verification": "tested_live",
+        "lookup": {"by": "key", "consistency": "strong", "complete": true}
+    });
+    for (name, value) in contract.as_object().unwrap() {
+        all[name] = value.clone();
+    }
+    json!({
+        "class": class, "destination": "psp", "contract": all,
+        "request": {"method": "POST", "path": "/objects", "error_pointer": "/error/code",
+            "write": [{"to": "/metadata/operation_key", "value": "{operation_key}"}]},
+        "look_up": {"path": "/objects?key={key}", "items": "/data", "receipt": "/id", "more": "/has_more"}
+    })
 }
 
 fn failing(failure: Failure) -> Plan {

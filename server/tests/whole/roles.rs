@@ -149,6 +149,7 @@ const ROUTES: &[(&str, &str, Least)] = &[
     ("post", "/api/v1/operations/{id}/evidence", Least::Permission(Permission::Report)),
     ("get", "/api/v1/destinations", Least::Permission(Permission::Read)),
     ("put", "/api/v1/destinations/{name}/pause", Least::Permission(Permission::Administer)),
+    ("get", "/api/v1/deliveries", Least::Permission(Permission::Read)),
     ("get", "/api/v1/workers", Least::Permission(Permission::Read)),
     ("get", "/api/v1/restore", Least::Permission(Permission::Read)),
     ("post", "/api/v1/restore/acknowledgement", Least::Permission(Permission::Administer)),

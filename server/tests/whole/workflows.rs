@@ -110,7 +110,8 @@ async fn while_a_step_is_uncertain_nothing_goes_on_and_nothing_goes_back() {
     let contract = Contract { look_ups: LookUps::Down, ..Contract::default() };
     let plan = Plan { contract, failures: [Failure::ApplyThenDrop].into(), ..Plan::default() };
     let mut scene = scene(plan).await;
-    scene.declare("charge", "reversible", json!({"stores": "2xx_only", "compensation": {"tool": "cancel"}})).await;
+    let contract = json!({"stores": "2xx_only", "compensation": {"tool": "cancel"}});
+    scene.app.declare("charge", crate::executing::declaration("reversible", &contract)).await;
     declare(&scene.app, "by_itself").await;
     let first = step(&scene, "a", json!({"workflow": "order-7", "number": 1})).await;
     let second = step(&scene, "b", json!({"workflow": "order-7", "number": 2})).await;

@@ -2,6 +2,7 @@
 
 use tallystick_domain::action::Action;
 use tallystick_domain::decision::{ActionRuling, Verdict};
+use tallystick_domain::evidence::Trust;
 use tallystick_domain::json::Json;
 use tallystick_domain::name::{ActionKey, DestinationName, OperationId, ToolName};
 use tallystick_domain::operation::Record;
@@ -17,6 +18,9 @@ use tallystick_domain::view::budgets::{
     BudgetsView, DestinationView, HeldView, budget_view, executor_view, scope_in_words, tools_by_destination,
 };
 use tallystick_domain::view::decision::{decision_view, obstacle, row_name};
+use tallystick_domain::view::deliveries::{
+    DeliveriesView, DeliveryLine, MatchLine, came_in_words, late_in_words, scheme_words,
+};
 use tallystick_domain::view::lanes::lanes;
 use tallystick_domain::view::list::{OperationsView, PanelView, QueueView, capped, capped_sum, reason_chips, row_view};
 use tallystick_domain::view::operation::{
@@ -29,6 +33,7 @@ use tallystick_domain::view::timeline::timeline;
 use tallystick_domain::view::workspace::{FrameView, PersonView, SettingsView, SourceView, initials, permission_views};
 use tallystick_domain::view::{Lens, stake_in_words, target_in_words};
 use tallystick_ledger::actions::{ActionRecord, ActionStatus};
+use tallystick_ledger::deliveries::{Delivery, DeliveryQuery};
 use tallystick_ledger::destinations::Destination;
 use tallystick_ledger::executing::SeenWorker;
 use tallystick_ledger::operations::{Entry, Examined, Listed};
@@ -137,7 +142,8 @@ impl Reader {
         let (record, outcome) = (&examined.record, &examined.outcome);
         let row = record.row.as_ref().ok_or_else(|| not_found("operation"))?;
         let secrets = secret_fields(&examined);
-        let trust = |name: &_| sources.iter().find(|source| source.name == *name).map(|source| source.trust);
+        let declared = |name: &_| sources.iter().find(|source| source.name == *name).map(|source| source.trust);
+        let trust = |name: &_| declared(name).or_else(|| Trust::of_own(name));
         Ok(OperationView {
             row: row_view(&record.head, row, &lens),
             version: record.version.to_string(),
@@ -374,6 +380,15 @@ impl Reader {
         })
     }
 
+    /// A page of deliveries.
+    pub async fn deliveries(&self, pairs: &Pairs) -> Result<DeliveriesView, ApiError> {
+        let query = DeliveryQuery { after: value(pairs, "after").map(str::to_owned), limit: Some(LOG_PAGE) };
+        let page = self.ledger.deliveries(&self.actor, &query).await.map_err(told)?;
+        let names = std::collections::BTreeMap::new();
+        let lens = self.lens(page.as_of, &names);
+        Ok(DeliveriesView { rows: page.rows.into_iter().map(|one| delivery(one, &lens)).collect(), next: page.next })
+    }
+
     /// The settings.
     pub async fn settings(&self) -> Result<SettingsView, ApiError> {
         let settings = self.ledger.settings().await.map_err(told)?;
@@ -500,6 +515,27 @@ fn line(record: &ActionRecord, lens: &Lens<'_>) -> ActionLine {
         created: created.as_deref(),
     };
     action_line(&parts, lens)
+}
+
+fn delivery(one: Delivery, lens: &Lens<'_>) -> DeliveryLine {
+    let (late, is_late) = late_in_words(one.received_at, one.happened_at);
+    let matched = one.matched.iter();
+    let matched =
+        matched.map(|one| MatchLine::new(one.operation_id.as_str(), one.operation_key.as_str(), one.linked_by));
+    DeliveryLine {
+        webhook: one.webhook.to_string(),
+        destination: one.destination.to_string(),
+        id: one.id.to_string(),
+        event: one.event,
+        verified: scheme_words(one.scheme).into(),
+        received_at: lens.moment(one.received_at),
+        happened_at: one.happened_at.map(|at| lens.moment(at)),
+        late,
+        is_late,
+        came: came_in_words(one.repeats),
+        repeated_at: one.repeated_at.map(|at| lens.moment(at)),
+        matched: matched.collect(),
+    }
 }
 
 fn findings(examined: &Examined) -> Vec<(String, String)> {

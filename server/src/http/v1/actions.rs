@@ -221,7 +221,8 @@ fn read_action(name: &str) -> Answer<Action> {
     Action::parse(name).ok_or_else(|| unread("action", name, "use the name of an action"))
 }
 
-fn read_limit(text: &str) -> Answer<u32> {
+/// How many rows a page has, as asked for.
+pub(super) fn read_limit(text: &str) -> Answer<u32> {
     let limit = text.parse().ok().filter(|limit| (1..=PAGE_LIMIT).contains(limit));
     limit.ok_or_else(|| unread("limit", text, "use a whole number from 1 to 200"))
 }

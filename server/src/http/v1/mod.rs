@@ -2,6 +2,7 @@
 //! what a call may do is decided in the ledger, exactly as for the console's pages.
 
 pub mod actions;
+pub mod deliveries;
 pub mod destinations;
 pub mod document;
 pub mod events;
@@ -38,6 +39,7 @@ pub fn router() -> Router<AppState> {
         .route("/operations/{id}/evidence", post(executing::evidence))
         .route("/destinations", get(destinations::list))
         .route("/destinations/{name}/pause", put(destinations::pause))
+        .route("/deliveries", get(deliveries::list))
         .route("/workers", get(destinations::workers))
         .route("/restore", get(destinations::restore))
         .route("/restore/acknowledgement", post(destinations::acknowledge))

@@ -4,7 +4,9 @@ use axum::Json;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use super::{actions, destinations, document, events, executing, live, operations, sources, tools, workflows};
+use super::{
+    actions, deliveries, destinations, document, events, executing, live, operations, sources, tools, workflows,
+};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -44,6 +46,7 @@ use super::{actions, destinations, document, events, executing, live, operations
         workflows::list,
         workflows::one,
         workflows::declare,
+        deliveries::list,
         live::follow,
         self::document,
     ),

@@ -6,6 +6,7 @@ use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use tallystick_domain::contract::Contract;
+use tallystick_domain::delivery::DeliveryTemplate;
 use tallystick_domain::look_up::LookUpTemplate;
 use tallystick_domain::name::{DestinationName, ToolName};
 use tallystick_domain::request::RequestTemplate;
@@ -50,6 +51,10 @@ pub struct ToolDeclaration {
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     pub look_up: Option<LookUpTemplate>,
+    /// How what the destination tells by itself (webhooks) is read.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    pub deliveries: Option<DeliveryTemplate>,
     /// Whether policy approves by itself what this tool proposes; counts for `read` and `idempotent` alone.
     #[serde(default)]
     pub auto_approve: bool,
@@ -68,6 +73,7 @@ impl ToolDeclaration {
             executable: self.executable || self.request.is_some(),
             request: self.request,
             look_up: self.look_up,
+            deliveries: self.deliveries,
             auto_approve: self.auto_approve,
             declared: true,
             version: 0,
@@ -100,6 +106,9 @@ pub struct ToolDocument {
     /// How the truth is looked up.
     #[schema(value_type = Option<Object>)]
     pub look_up: Option<LookUpTemplate>,
+    /// How what the destination tells by itself (webhooks) is read.
+    #[schema(value_type = Option<Object>)]
+    pub deliveries: Option<DeliveryTemplate>,
     /// Whether policy approves by itself what it proposes.
     pub auto_approve: bool,
     /// Counts declarations.
@@ -118,6 +127,7 @@ impl From<Tool> for ToolDocument {
             executable: tool.executable,
             request: tool.request,
             look_up: tool.look_up,
+            deliveries: tool.deliveries,
             auto_approve: tool.auto_approve,
             version: tool.version,
         }
