@@ -7,10 +7,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{Connection as _, SqlStr, SqliteConnection};
+use sqlx::{Connection as _, PgConnection, SqlStr, SqliteConnection};
 
 use crate::LedgerError;
 use crate::store::fault::from_driver;
+use crate::store::postgres;
 use crate::store::sqlite::{CHECKPOINT_PAGES, WRITER_CACHE};
 use crate::store::value::Value;
 
@@ -51,6 +52,11 @@ pub fn take_tape() -> Tape {
     Tape(TAPE.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default())
 }
 
+/// Keeps the begin or the end of a transaction that the driver makes by itself.
+pub(crate) fn note_control(sql: &'static str) {
+    note(&SqlStr::from_static(sql), &[], false);
+}
+
 /// Keeps a statement, if a tape runs.
 pub(crate) fn note(sql: &SqlStr, args: &[Value], reads: bool) {
     if let Some(tape) = TAPE.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
@@ -76,13 +82,30 @@ impl Tape {
         Ok(spans)
     }
 
-    /// Runs the tape's writes again into a fresh `SQLite` file that has the schema; how long they took in all.
+    /// Runs the tape's writes again into a fresh database of the same engine that has the schema; how long they took in all.
     pub async fn write_again(&self, url: &str, commits: Commits) -> Result<Duration, LedgerError> {
+        if !url.starts_with("sqlite:") {
+            return self.write_again_to_postgres(url).await;
+        }
         let mut connection = open(url).await?;
         let writes = bare(&self.0, commits);
         let start = Instant::now();
         for statement in &writes {
             bound(statement).execute(&mut connection).await.map_err(from_driver)?;
+        }
+        let span = start.elapsed();
+        connection.close().await.map_err(from_driver)?;
+        Ok(span)
+    }
+}
+
+impl Tape {
+    /// Every unit is a transaction of its own there already.
+    async fn write_again_to_postgres(&self, url: &str) -> Result<Duration, LedgerError> {
+        let mut connection = PgConnection::connect(url).await.map_err(from_driver)?;
+        let start = Instant::now();
+        for Statement { sql, args, .. } in self.0.iter().filter(|statement| !statement.reads) {
+            postgres::shared::execute(&mut connection, sql.clone(), args.clone()).await.map_err(from_driver)?;
         }
         let span = start.elapsed();
         connection.close().await.map_err(from_driver)?;

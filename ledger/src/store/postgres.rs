@@ -172,6 +172,8 @@ impl Postgres {
 
 async fn write_once<T: Send + 'static>(pool: &PgPool, work: &Work<T>) -> Result<T, LedgerError> {
     let transaction = pool.begin().await.map_err(from_driver)?;
+    #[cfg(feature = "measure")]
+    crate::measure::note_control("BEGIN");
     let mut tx = Tx::new(Conn::Postgres(transaction));
     let outcome = guard_panic(work(&mut tx)).await;
     let outcome = match outcome {
@@ -180,8 +182,14 @@ async fn write_once<T: Send + 'static>(pool: &PgPool, work: &Work<T>) -> Result<
     };
     let Conn::Postgres(transaction) = tx.into_conn() else { return outcome };
     match outcome {
-        Ok(answer) => transaction.commit().await.map(|()| answer).map_err(from_commit),
+        Ok(answer) => {
+            #[cfg(feature = "measure")]
+            crate::measure::note_control("COMMIT");
+            transaction.commit().await.map(|()| answer).map_err(from_commit)
+        }
         Err(error) => {
+            #[cfg(feature = "measure")]
+            crate::measure::note_control("ROLLBACK");
             if let Err(rollback) = transaction.rollback().await {
                 tracing::debug!("Rolling back: {rollback}");
             }

@@ -8,11 +8,7 @@ use super::{Connection, Db};
 use crate::store::value::{Cells, Value};
 
 /// Runs a statement; how many rows it touched.
-pub(in crate::store) async fn execute(
-    conn: &mut Connection,
-    sql: SqlStr,
-    args: Vec<Value>,
-) -> Result<u64, sqlx::Error> {
+pub(crate) async fn execute(conn: &mut Connection, sql: SqlStr, args: Vec<Value>) -> Result<u64, sqlx::Error> {
     Ok(bind(sqlx::query(sql), args).execute(conn).await?.rows_affected())
 }
 
