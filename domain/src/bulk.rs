@@ -1,0 +1,361 @@
+//! Bulk actions: one action on many operations, as a person saw them.
+//!
+//! A *preview* freezes which operations are meant, at which version, and what the decision says about each. Starting
+//! confirms that list and no filter, so nothing that a filter would find later is ever hit. Each item is then one operator
+//! action of its own, under a key made of the bulk action and the operation: doing an item twice does it once.
+
+mod filter;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::filter::Filter;
+use crate::action::{Act, Action, ActionInput};
+use crate::decision::{Ruling, Verdict};
+use crate::fingerprint::Hash;
+use crate::name::{ActionKey, BulkId, NameError, OperationId};
+use crate::permission::{Actor, Permission, Role};
+use crate::refusal::Refusal;
+use crate::time::Timestamp;
+use crate::transition::check_reason;
+
+/// The most operations that one bulk action may name.
+pub const ITEM_LIMIT: usize = 1_000;
+/// How long a preview may be started.
+pub const PREVIEW_LASTS: Duration = Duration::from_hours(1);
+/// How the keys of items begin; no other action may have such a key.
+pub const KEY_PREFIX: &str = "bulk:";
+
+impl Action {
+    /// Whether it can be done to many operations at once: it needs nothing but a reason that holds for all of them.
+    pub const fn is_for_many(self) -> bool {
+        match self {
+            Self::LookUp
+            | Self::RerunSameKey
+            | Self::Deny
+            | Self::Revoke
+            | Self::Cancel
+            | Self::Escalate
+            | Self::Assign
+            | Self::Comment => true,
+            // An approval says that a person has read these arguments (4.4.1); a list does not show them. The others
+            // need something said about each one, or are never safe.
+            Self::Approve
+            | Self::Renew
+            | Self::RerunNew
+            | Self::Adopt
+            | Self::MarkSucceeded
+            | Self::MarkFailed
+            | Self::ChangeArguments
+            | Self::GrantAttempts
+            | Self::AttachEvidence
+            | Self::PickVerdict
+            | Self::Compensate
+            | Self::Waive
+            | Self::DismissFinding => false,
+        }
+    }
+}
+
+/// Which operations a preview is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Selection {
+    /// These, chosen one by one out of a list.
+    Chosen {
+        /// In the order in which they were seen.
+        operations: Vec<OperationId>,
+        /// How that list was filtered, where that is known.
+        from: Option<Filter>,
+    },
+    /// All that the filter finds now.
+    Matching(Filter),
+}
+
+/// Where the frozen list came from, for reading. Nothing is ever selected by it again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "selected", rename_all = "snake_case")]
+pub enum Origin {
+    /// Chosen one by one.
+    Chosen {
+        /// How the list was filtered.
+        from: Option<Filter>,
+    },
+    /// All that matched.
+    Matching {
+        /// The filter.
+        filter: Filter,
+    },
+}
+
+/// Why an item is left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "skip", rename_all = "snake_case")]
+pub enum Skip {
+    /// The verdict asks for a typed confirmation of this operation's own key.
+    NeedsConfirmation,
+    /// The verdict asks for two people.
+    NeedsSecondPerson,
+    /// The decision forbids it, or it does not concern the state.
+    Forbidden {
+        /// Why, in the decision's words.
+        reason: String,
+    },
+}
+
+impl Skip {
+    /// Why, in a sentence.
+    pub fn phrase(&self) -> String {
+        match self {
+            Self::NeedsConfirmation => "It needs a typed confirmation of its own: use its form.".into(),
+            Self::NeedsSecondPerson => "It needs a second person: use its form.".into(),
+            Self::Forbidden { reason } => reason.clone(),
+        }
+    }
+}
+
+/// One operation of the frozen list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// Which.
+    pub operation: OperationId,
+    /// The version that was judged.
+    pub seen_version: u64,
+    /// Why it is left out; nothing, if it is to be done.
+    pub skip: Option<Skip>,
+}
+
+/// Whether the ruling lets the action be done beside many others: only where it is safe (S).
+pub fn skip_of(ruling: &Ruling, action: Action) -> Option<Skip> {
+    let not_offered = || "It does not concern the state that this operation is in.".to_owned();
+    let Some(one) = ruling.on(action) else { return Some(Skip::Forbidden { reason: not_offered() }) };
+    match one.verdict {
+        Verdict::Safe => None,
+        Verdict::Confirm => Some(Skip::NeedsConfirmation),
+        Verdict::Dual => Some(Skip::NeedsSecondPerson),
+        Verdict::Forbidden | Verdict::NotOffered if one.reason.is_empty() => {
+            Some(Skip::Forbidden { reason: not_offered() })
+        }
+        Verdict::Forbidden | Verdict::NotOffered => Some(Skip::Forbidden { reason: one.reason.clone() }),
+    }
+}
+
+/// When it was started, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Started {
+    /// By the record's clock.
+    pub at: Timestamp,
+    /// The reason that goes into every one of its actions.
+    pub reason: String,
+}
+
+/// Why no further item begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "stop", rename_all = "snake_case")]
+pub enum Stop {
+    /// A person stopped it.
+    Asked {
+        /// Who.
+        by: Actor,
+    },
+    /// Whoever started it may not do this any more.
+    NotPermitted {
+        /// Their role now.
+        role: Role,
+    },
+    /// Whoever started it is not on record any more.
+    Gone,
+}
+
+/// How far it has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Life {
+    /// Frozen, and nothing is done.
+    Previewed,
+    /// Items are carried out.
+    Running(Started),
+    /// Every item has its answer.
+    Done {
+        /// Its start.
+        started: Started,
+        /// Its end.
+        at: Timestamp,
+    },
+    /// Stopped: what was not begun is not done.
+    Aborted {
+        /// Its start, if it was started.
+        started: Option<Started>,
+        /// When.
+        at: Timestamp,
+        /// Why.
+        why: Stop,
+    },
+}
+
+impl Life {
+    /// Its name in bodies and the record.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Previewed => "previewed",
+            Self::Running(_) => "running",
+            Self::Done { .. } => "done",
+            Self::Aborted { .. } => "aborted",
+        }
+    }
+
+    /// Its start, if it was started.
+    pub const fn started(&self) -> Option<&Started> {
+        match self {
+            Self::Previewed => None,
+            Self::Running(started) | Self::Done { started, .. } => Some(started),
+            Self::Aborted { started, .. } => started.as_ref(),
+        }
+    }
+
+    /// Whether nothing of it will happen any more.
+    pub const fn is_over(&self) -> bool {
+        matches!(self, Self::Done { .. } | Self::Aborted { .. })
+    }
+}
+
+/// Why it cannot be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotStartable {
+    /// The preview is too old.
+    Expired,
+    /// It was stopped before it was started.
+    Stopped,
+    /// What is confirmed is not what is kept here.
+    Differs,
+    /// It was started before, with another reason.
+    OtherReason,
+    /// Every item is left out.
+    NothingEligible,
+}
+
+impl NotStartable {
+    /// In a sentence, with what to do.
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Self::Expired => "This preview is too old to be started: operations change. Make a new one.",
+            Self::Stopped => "This bulk action was stopped. Make a new preview.",
+            Self::Differs => "What you confirm is not the list that is kept here. Open its page again and read it.",
+            Self::OtherReason => {
+                "This bulk action was already started, with another reason. Its page shows how far it is."
+            }
+            Self::NothingEligible => "Every operation of this list is skipped, so there is nothing to start.",
+        }
+    }
+}
+
+/// One action on many operations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bulk {
+    /// Its id.
+    pub id: BulkId,
+    /// What is asked of each.
+    pub input: ActionInput,
+    /// Where the list came from.
+    pub origin: Origin,
+    /// How many items the list has.
+    pub items: u32,
+    /// How many of them are to be done.
+    pub eligible: u32,
+    /// Of the action and the whole list.
+    pub hash: Hash,
+    /// Who made the preview; only they may start it.
+    pub by: Actor,
+    /// When the preview was made.
+    pub made_at: Timestamp,
+    /// How far it has come.
+    pub life: Life,
+}
+
+impl Bulk {
+    /// Until when it may be started; exclusive.
+    pub fn expires_at(&self) -> Timestamp {
+        self.made_at.plus(PREVIEW_LASTS)
+    }
+
+    /// Starting: the life that follows, or nothing where the same start is on record.
+    pub fn start(&self, by: &Actor, hash: Hash, reason: &str, now: Timestamp) -> Result<Option<Life>, Refusal> {
+        if by.id != self.by.id {
+            return Err(Refusal::BulkOfAnother { by: self.by.name.clone() });
+        }
+        let refused = |why| Err(Refusal::BulkNotStartable { why });
+        if hash != self.hash {
+            return refused(NotStartable::Differs);
+        }
+        if let Some(started) = self.life.started() {
+            return if started.reason == reason { Ok(None) } else { refused(NotStartable::OtherReason) };
+        }
+        if self.life.is_over() {
+            return refused(NotStartable::Stopped);
+        }
+        if now >= self.expires_at() {
+            return refused(NotStartable::Expired);
+        }
+        if self.eligible == 0 {
+            return refused(NotStartable::NothingEligible);
+        }
+        check_reason(reason, self.input.action().needs_reason())?;
+        Ok(Some(Life::Running(Started { at: now, reason: reason.to_owned() })))
+    }
+
+    /// Stopping: the life that follows, or nothing where it is over already. Whoever may do the action may stop it.
+    pub fn abort(&self, by: &Actor, now: Timestamp) -> Result<Option<Life>, Refusal> {
+        let permission = Permission::Act(self.input.action());
+        if by.id != self.by.id && !by.role.allows(permission) {
+            return Err(Refusal::NotPermitted { role: by.role, permission });
+        }
+        Ok(self.stopped(Stop::Asked { by: by.clone() }, now))
+    }
+
+    /// The life that follows when no further item may begin; nothing where it is over already.
+    pub fn stopped(&self, why: Stop, now: Timestamp) -> Option<Life> {
+        let started = self.life.started().cloned();
+        (!self.life.is_over()).then_some(Life::Aborted { started, at: now, why })
+    }
+
+    /// The key of one item's action.
+    pub fn item_key(&self, operation: &OperationId) -> Result<ActionKey, NameError> {
+        ActionKey::parse(format!("{KEY_PREFIX}{}:{operation}", self.id))
+    }
+
+    /// One item's action. `actor` is whoever started it, with the role they have now.
+    pub fn act_on(&self, item: &Item, actor: Actor, reason: &str) -> Result<Act, NameError> {
+        Ok(Act {
+            key: self.item_key(&item.operation)?,
+            input: self.input.clone(),
+            actor,
+            reason: reason.to_owned(),
+            confirmation: None,
+            seen_version: item.seen_version,
+        })
+    }
+}
+
+/// Which bulk action an action's key belongs to.
+pub fn bulk_of_key(key: &str) -> Option<&str> {
+    key.strip_prefix(KEY_PREFIX)?.split_once(':').map(|(bulk, _)| bulk)
+}
+
+/// The hash of what is confirmed: the action and every item with its version and what is to become of it.
+pub fn list_hash(input: &ActionInput, items: &[Item]) -> Hash {
+    let mut parts = vec![input.action().name().to_owned(), assignee_text(input)];
+    for Item { operation, seen_version, skip } in items {
+        let skip = skip.as_ref().map(Skip::phrase).unwrap_or_default();
+        parts.extend([operation.to_string(), seen_version.to_string(), skip]);
+    }
+    let parts: Vec<&[u8]> = parts.iter().map(String::as_bytes).collect();
+    Hash::of_parts(&parts)
+}
+
+/// The only thing that an action on many says beside its reason.
+fn assignee_text(input: &ActionInput) -> String {
+    if let ActionInput::Assign { to: Some(to) } = input { to.to_string() } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests;
