@@ -25,8 +25,12 @@ macro_rules! migration {
     };
 }
 
-const MIGRATIONS: &[Migration] =
-    &[migration!(1, "0001_record"), migration!(2, "0002_intent"), migration!(3, "0003_execution")];
+const MIGRATIONS: &[Migration] = &[
+    migration!(1, "0001_record"),
+    migration!(2, "0002_intent"),
+    migration!(3, "0003_execution"),
+    migration!(4, "0004_bulk"),
+];
 
 /// The newest schema that this binary knows.
 pub(crate) const KNOWN_VERSION: i64 = MIGRATIONS[MIGRATIONS.len() - 1].version;
