@@ -19,9 +19,9 @@ use leptos_router::{SsrMode, path};
 use crate::components::frame::Frame;
 use crate::components::icon::provide_icons;
 use crate::pages::{
-    action::ActionPage, actions::ActionsPage, budgets::BudgetsPage, form::FormPage, not_found::NotFound,
-    operation::OperationPage, operations::OperationsPage, queue::QueuePage, settings::SettingsPage,
-    sign_in::SignInPage, tools::ToolsPage,
+    action::ActionPage, actions::ActionsPage, budgets::BudgetsPage, bulk::BulkPage, form::FormPage,
+    not_found::NotFound, operation::OperationPage, operations::OperationsPage, queue::QueuePage,
+    settings::SettingsPage, sign_in::SignInPage, tools::ToolsPage,
 };
 
 /// The console: its places and what frames them. Every place with data is rendered whole before it is sent.
@@ -42,6 +42,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/actions") view=ActionsPage ssr=SsrMode::Async />
                     <Route path=path!("/actions/:key") view=ActionPage ssr=SsrMode::Async />
                     <Route path=path!("/budgets") view=BudgetsPage ssr=SsrMode::Async />
+                    <Route path=path!("/bulk/:id") view=BulkPage ssr=SsrMode::Async />
                     <Route path=path!("/tools") view=ToolsPage ssr=SsrMode::Async />
                     <Route path=path!("/settings") view=SettingsPage ssr=SsrMode::Async />
                 </ParentRoute>

@@ -5,16 +5,18 @@
 //! action of its own, under a key made of the bulk action and the operation: doing an item twice does it once.
 
 mod filter;
+mod standing;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::filter::Filter;
+pub use self::standing::{Counts, Standing};
 use crate::action::{Act, Action, ActionInput};
 use crate::decision::{Ruling, Verdict};
 use crate::fingerprint::Hash;
-use crate::name::{ActionKey, BulkId, NameError, OperationId};
+use crate::name::{ActionKey, BulkId, NameError, OperationId, PrincipalId};
 use crate::permission::{Actor, Permission, Role};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
@@ -56,6 +58,45 @@ impl Action {
             | Self::DismissFinding => false,
         }
     }
+}
+
+/// What is asked of each of many operations. `to` is whom they are assigned to, or nobody.
+pub fn input_for_many(action: Action, to: Option<PrincipalId>) -> Result<ActionInput, Refusal> {
+    if to.is_some() && action != Action::Assign {
+        return Err(Refusal::BadField { field: "to".into(), problem: "is only for assign".into() });
+    }
+    match action {
+        Action::LookUp => Ok(ActionInput::LookUp {}),
+        Action::RerunSameKey => Ok(ActionInput::RerunSameKey {}),
+        Action::Deny => Ok(ActionInput::Deny {}),
+        Action::Revoke => Ok(ActionInput::Revoke {}),
+        Action::Cancel => Ok(ActionInput::Cancel {}),
+        Action::Escalate => Ok(ActionInput::Escalate {}),
+        Action::Assign => Ok(ActionInput::Assign { to }),
+        Action::Comment => Ok(ActionInput::Comment {}),
+        Action::Approve
+        | Action::Renew
+        | Action::RerunNew
+        | Action::Adopt
+        | Action::MarkSucceeded
+        | Action::MarkFailed
+        | Action::ChangeArguments
+        | Action::GrantAttempts
+        | Action::AttachEvidence
+        | Action::PickVerdict
+        | Action::Compensate
+        | Action::Waive
+        | Action::DismissFinding => Err(not_for_many(action)),
+    }
+}
+
+/// An action that is done to one operation at a time.
+pub fn not_for_many(action: Action) -> Refusal {
+    let known: Vec<&str> =
+        Action::ALL.iter().copied().filter(|action| action.is_for_many()).map(Action::name).collect();
+    let problem =
+        format!("{} is done to one operation at a time; for many there are {}", action.name(), known.join(", "));
+    Refusal::BadField { field: "action".into(), problem }
 }
 
 /// Which operations a preview is made of.
@@ -167,6 +208,20 @@ pub enum Stop {
     Gone,
 }
 
+impl Stop {
+    /// Why, in a sentence.
+    pub fn phrase(&self) -> String {
+        match self {
+            Self::Asked { by } => format!("{} stopped it.", by.name),
+            Self::NotPermitted { role } => format!(
+                "Whoever started it is {} now, and that role does not admit this any more. No further item was begun.",
+                role.name()
+            ),
+            Self::Gone => "Whoever started it is not on record any more. No further item was begun.".into(),
+        }
+    }
+}
+
 /// How far it has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Life {
@@ -209,6 +264,14 @@ impl Life {
             Self::Previewed => None,
             Self::Running(started) | Self::Done { started, .. } => Some(started),
             Self::Aborted { started, .. } => started.as_ref(),
+        }
+    }
+
+    /// Its end, if it has one.
+    pub const fn ended_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Previewed | Self::Running(_) => None,
+            Self::Done { at, .. } | Self::Aborted { at, .. } => Some(*at),
         }
     }
 

@@ -7,7 +7,7 @@ mod selecting;
 use std::sync::Arc;
 
 use tallystick_domain::action::{Action, ActionInput};
-use tallystick_domain::bulk::{Bulk, Item, Life, Origin, Selection, list_hash};
+use tallystick_domain::bulk::{Bulk, Item, Life, Origin, Selection, Standing, list_hash, not_for_many};
 use tallystick_domain::fingerprint::Hash;
 use tallystick_domain::name::{ActionKey, BulkId, OperationId};
 use tallystick_domain::outcome;
@@ -24,6 +24,8 @@ use crate::people::unknown;
 use crate::port::Ids;
 use crate::store::Tx;
 use crate::{Ledger, LedgerError};
+
+pub(crate) use self::carrying::{forget_old_previews, has_old_previews};
 
 /// How many operations are judged by one reading.
 const CHUNK: usize = 50;
@@ -54,6 +56,13 @@ pub struct BulkItem {
     pub answer: Option<Answer>,
     /// What followed at the destination.
     pub reached: Reached,
+}
+
+impl BulkItem {
+    /// Where it stands in a bulk action with this life.
+    pub fn standing(&self, life: &Life) -> Standing {
+        Standing::of(&self.item, self.answer.as_ref().map(|answer| answer.refusal.as_ref()), life)
+    }
 }
 
 /// A bulk action with its whole list.
@@ -98,7 +107,9 @@ impl Ledger {
         selection: Selection,
     ) -> Result<Bulk, LedgerError> {
         let action = input.action();
-        check_is_for_many(action)?;
+        if !action.is_for_many() {
+            return Err(not_for_many(action).into());
+        }
         self.permit(by, Permission::Act(action), "bulk").await?;
         let (operations, origin) = match selection {
             Selection::Chosen { operations, from } => (selecting::chosen(operations)?, Origin::Chosen { from }),
@@ -186,17 +197,6 @@ impl Ledger {
         self.note_change();
         Ok(answer)
     }
-}
-
-/// Refuses an action that needs something said about each operation.
-fn check_is_for_many(action: Action) -> Result<(), Refusal> {
-    if action.is_for_many() {
-        return Ok(());
-    }
-    let known: Vec<&str> =
-        Action::ALL.iter().copied().filter(|action| action.is_for_many()).map(Action::name).collect();
-    let problem = format!("{} is done one operation at a time; for many there are {}", action.name(), known.join(", "));
-    Err(Refusal::BadField { field: "action".into(), problem })
 }
 
 async fn keep_preview(

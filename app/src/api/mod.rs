@@ -4,6 +4,7 @@
 
 pub mod action;
 pub mod budgets;
+pub mod bulk;
 pub mod error;
 pub mod fragment;
 pub mod operation;

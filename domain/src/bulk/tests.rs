@@ -146,3 +146,40 @@ fn a_filter_leaves_paging_out_names_its_reader_and_is_never_everything() {
     let kept = serde_json::to_string(&named).unwrap();
     assert_eq!(serde_json::from_str::<Filter>(&kept).unwrap(), named);
 }
+
+#[test]
+fn every_action_for_many_has_an_input_and_no_other_has() {
+    for &action in Action::ALL {
+        let input = input_for_many(action, None);
+        assert_eq!(input.is_ok(), action.is_for_many(), "{action}");
+        assert!(input.is_ok_and(|input| input.action() == action) || !action.is_for_many(), "{action}");
+    }
+    let to = PrincipalId::parse("otto").ok();
+    assert_eq!(input_for_many(Action::Assign, to.clone()), Ok(ActionInput::Assign { to: to.clone() }));
+    assert!(input_for_many(Action::Comment, to).is_err());
+}
+
+#[test]
+fn an_item_stands_where_its_action_does_and_accepted_is_counted_apart_from_what_followed() {
+    use crate::view::action::Reached;
+    let (running, over) =
+        (Life::Running(started("r")), Life::Done { started: started("r"), at: at("2026-10-05T10:00:00Z") });
+    let skipped = Item { skip: Some(Skip::NeedsSecondPerson), ..item("b", 4) };
+    let stale = Refusal::StaleVersion { seen: 1, current: 2 };
+    let stands = |item: &Item, answer, life| Standing::of(item, answer, life);
+    assert_eq!(stands(&item("a", 1), None, &running), Standing::Waiting);
+    assert_eq!(stands(&item("a", 1), None, &over), Standing::NotBegun);
+    assert_eq!(stands(&skipped, None, &running), Standing::Skipped);
+    assert_eq!(stands(&item("a", 1), Some(None), &over), Standing::Accepted);
+    assert_eq!(stands(&item("a", 1), Some(Some(&stale)), &over), Standing::Changed);
+    assert_eq!(stands(&item("a", 1), Some(Some(&Refusal::ReasonMissing {})), &over), Standing::Refused);
+    let reached = |is_attempted, is_confirmed| Reached { is_attempted, is_confirmed };
+    let counts = Counts::of([
+        (Standing::Accepted, reached(true, true)),
+        (Standing::Accepted, reached(true, false)),
+        (Standing::Accepted, reached(false, false)),
+        (Standing::Skipped, reached(false, false)),
+    ]);
+    assert_eq!((counts.accepted, counts.attempted, counts.confirmed, counts.skipped), (3, 2, 1, 1));
+    assert!(Standing::ALL.iter().all(|one| Standing::parse(one.name()) == Some(*one)));
+}

@@ -80,25 +80,6 @@ impl Ledger {
             .await
     }
 
-    /// Forgets previews that nobody started; how many.
-    pub async fn forget_previews(&self) -> Result<usize, LedgerError> {
-        let old = self.store().read(|tx| Box::pin(old_previews(tx))).await?;
-        if old.is_empty() {
-            return Ok(0);
-        }
-        self.store()
-            .write(|tx| {
-                Box::pin(async move {
-                    let old = old_previews(tx).await?;
-                    for id in &old {
-                        tx.bulk_forget(id).await?;
-                    }
-                    Ok(old.len())
-                })
-            })
-            .await
-    }
-
     async fn carry_batch(&self, id: &BulkId, runner: &str) -> Result<u32, LedgerError> {
         let asked = Arc::new((id.clone(), runner.to_owned()));
         let taken = self.store().write(move |tx| {
@@ -130,10 +111,23 @@ impl Ledger {
     }
 }
 
-async fn old_previews(tx: &mut Tx) -> Result<Vec<BulkId>, LedgerError> {
+/// Whether there are previews that nobody started and nobody may start any more, for a day at least.
+pub(crate) async fn has_old_previews(tx: &mut Tx, now: Timestamp) -> Result<bool, LedgerError> {
+    Ok(!tx.bulks_unstarted(made_before(now), 1).await?.is_empty())
+}
+
+/// Forgets some of them.
+pub(crate) async fn forget_old_previews(tx: &mut Tx) -> Result<(), LedgerError> {
     let now = tx.now().await?;
+    for id in tx.bulks_unstarted(made_before(now), AT_ONCE).await? {
+        tx.bulk_forget(&id).await?;
+    }
+    Ok(())
+}
+
+fn made_before(now: Timestamp) -> Timestamp {
     let kept = i64::try_from(PREVIEWS_KEPT.as_micros()).unwrap_or(i64::MAX);
-    tx.bulks_unstarted(Timestamp::from_micros(now.as_micros().saturating_sub(kept)), AT_ONCE).await
+    Timestamp::from_micros(now.as_micros().saturating_sub(kept))
 }
 
 /// Takes the work; the next items of it. Where none is left the bulk action is done.

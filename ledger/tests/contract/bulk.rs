@@ -396,7 +396,7 @@ async fn accepted_is_not_attempted_is_not_confirmed(rig: Rig) {
     let lines: Vec<String> = case("R01").lines().take(4).map(ToOwned::to_owned).collect();
     rig.import(&lines.join("\n")).await;
     let id = rig.id("credit_purchase:cart-77").await;
-    let bulk = rig.ledger.preview_bulk(&olga, ActionInput::LookUp {}, these(&[id.clone()])).await.unwrap();
+    let bulk = rig.ledger.preview_bulk(&olga, ActionInput::LookUp {}, these(std::slice::from_ref(&id))).await.unwrap();
     let reason = "";
     rig.ledger.start_bulk(&olga, &bulk.id, bulk.hash, reason).await.unwrap();
     run(&rig.ledger, "r").await;
@@ -421,9 +421,10 @@ async fn previews_that_nobody_started_are_forgotten(rig: Rig) {
     start(&rig, &olga, &started).await;
     run(&rig.ledger, "r").await;
     rig.ledger.set_clock(at("2026-10-06T08:59:59Z")).await.unwrap();
-    assert_eq!(rig.ledger.forget_previews().await.unwrap(), 0);
+    rig.ledger.sweep(100).await.unwrap();
+    assert_eq!(rig.count("bulk").await, 2);
     rig.ledger.set_clock(at("2026-10-06T09:00:00Z")).await.unwrap();
-    assert_eq!(rig.ledger.forget_previews().await.unwrap(), 1);
+    rig.ledger.sweep(100).await.unwrap();
     assert!(rig.ledger.bulk(&olga, &left.id).await.unwrap().is_none());
     assert_eq!(rig.count("bulk_item").await, 2);
     assert_eq!(counts(&page(&rig, &started).await), (2, 0, 0, 0));
