@@ -86,6 +86,7 @@ pub(super) async fn serve(
     ledger.configure_destinations(&destinations.for_the_record()).await?;
     let executor = Executor::from_config(config, &ledger, &destinations).map_err(CliError::Serve)?;
     let sweeper = tasks::start_sweeper(ledger.clone(), ending.clone());
+    let bulk_runner = tasks::start_bulk_runner(ledger.clone(), ending.clone()).map_err(CliError::Serve)?;
     let executor = executor.map(|executor| executor.start(ending.clone()));
     tracing::info!(address = %address, "Serving on {}", config.base_url(address));
     let served = axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>())
@@ -109,6 +110,7 @@ pub(super) async fn serve(
     };
     tell.send_replace(true);
     drop(sweeper.await);
+    drop(bulk_runner.await);
     if let Some(executor) = executor {
         drain(executor, config).await;
     }

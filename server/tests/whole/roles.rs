@@ -158,6 +158,10 @@ const ROUTES: &[(&str, &str, Least)] = &[
     ("post", "/api/v1/actions/{key}/decline", Least::Action),
     ("get", "/api/v1/actions/{key}", Least::Permission(Permission::Read)),
     ("get", "/api/v1/actions", Least::Permission(Permission::Read)),
+    ("post", "/api/v1/bulk", Least::Action),
+    ("get", "/api/v1/bulk/{id}", Least::Permission(Permission::Read)),
+    ("post", "/api/v1/bulk/{id}/start", Least::Action),
+    ("post", "/api/v1/bulk/{id}/abort", Least::Action),
     ("get", "/api/v1/live", Least::Permission(Permission::Read)),
 ];
 
@@ -182,6 +186,8 @@ fn body(path: &str) -> &'static str {
         "/api/v1/destinations/{name}/pause" => r#"{"is_paused":true}"#,
         "/api/v1/actions/{key}/complete" => "{}",
         "/api/v1/actions/{key}/decline" => r#"{"reason":"no"}"#,
+        "/api/v1/bulk" => r#"{"action":"comment","operations":["none"]}"#,
+        "/api/v1/bulk/{id}/start" => r#"{"hash":"00","reason":"r"}"#,
         "/api/v1/operations/{id}/actions" => r#"{"action":"comment","reason":"r"}"#,
         _ => "",
     }

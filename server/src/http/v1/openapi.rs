@@ -4,7 +4,7 @@ use axum::Json;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use super::{actions, destinations, document, events, executing, live, operations, sources, tools};
+use super::{actions, bulk, destinations, document, events, executing, live, operations, sources, tools};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -31,6 +31,10 @@ use super::{actions, destinations, document, events, executing, live, operations
         actions::decline,
         actions::one,
         actions::list,
+        bulk::preview,
+        bulk::start,
+        bulk::abort,
+        bulk::one,
         executing::claim,
         executing::lease,
         executing::dispatch,
