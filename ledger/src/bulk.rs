@@ -163,6 +163,12 @@ impl Ledger {
             .await
     }
 
+    /// Bulk actions that were started, the newest first.
+    pub async fn bulks(&self, by: &Actor, limit: u32) -> Result<Vec<Bulk>, LedgerError> {
+        self.permit(by, Permission::Read, "bulk").await?;
+        self.store().read(move |tx| Box::pin(tx.bulks_newest(limit))).await
+    }
+
     async fn bulk_found(&self, id: &BulkId) -> Result<Bulk, LedgerError> {
         let asked = id.clone();
         let found = self.store().read(move |tx| {

@@ -79,7 +79,7 @@ fn row_choice(view: &ChoosingView, all: bool, here: impl Fn(&str) -> String, row
         view! { <a href=here("page")>{format!("Choose this page ({rows})")}</a> }.into_any()
     };
     let matching = if view.filter_words.is_empty() {
-        view! { <span class="quiet">"To choose more than a page, filter the list first."</span> }.into_any()
+        view! { <span class="quiet">"filter the list to choose more than a page"</span> }.into_any()
     } else {
         view! { <a href=here("matching")>"Choose all that match the filter …"</a> }.into_any()
     };

@@ -89,7 +89,8 @@ fn said(view: &BulkView, pairs: &Pairs) -> Option<AnyView> {
     Some(banner("bad", "Not started".into(), text.into()))
 }
 
-fn life_badge(state: &str) -> AnyView {
+/// How far a bulk action has come, as a badge.
+pub fn life_badge(state: &str) -> AnyView {
     let (glyph, tone, words, is_final) = match state {
         "previewed" => ("◌", "quiet", "preview: nothing done yet", false),
         "running" => ("◔", "running", "running", false),
@@ -275,7 +276,7 @@ fn row(line: ItemLine) -> AnyView {
     view! {
         <tr data-id=line.id.clone()>
             <th scope="row">
-                <a class="code" href=format!("/operations/{}", line.id)>
+                <a class="rows__key" href=format!("/operations/{}", line.id)>
                     {line.key}
                 </a>
                 <span class="rows__target">{line.target}</span>

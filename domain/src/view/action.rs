@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bulk::BulkLine;
 use super::operation::EntryView;
 use super::state::{StateBadge, state_badge};
 use super::{Lens, Moment};
@@ -208,6 +209,8 @@ pub struct ActionsView {
     pub operation: Option<(String, String)>,
     /// The kind it is limited to.
     pub kind: Option<String>,
+    /// The newest bulk actions, on the first page of all.
+    pub bulks: Vec<BulkLine>,
 }
 
 /// One action's life.

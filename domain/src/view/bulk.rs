@@ -153,7 +153,7 @@ pub struct BulkView {
     pub is_running: bool,
     /// What starting does, or did.
     pub consequence: Vec<String>,
-    /// What becomes of the list: `12 will be looked up`, `3 are skipped: …`.
+    /// What becomes of the list: `12 will be looked up`, `3 are skipped`, each with why.
     pub outlook: Vec<String>,
     /// Where the list came from.
     pub origin: String,
@@ -191,6 +191,36 @@ pub struct BulkView {
     pub sequence: String,
 }
 
+/// One bulk action among others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BulkLine {
+    /// Its id.
+    pub id: String,
+    /// `Look up: 12 of 15 operations`.
+    pub title: String,
+    /// `running`, `done` or `aborted`.
+    pub state: String,
+    /// Who started it.
+    pub by: String,
+    /// When it was started.
+    pub at: Moment,
+}
+
+/// One bulk action among others; nothing for a preview, which is its maker's alone.
+pub fn bulk_line(bulk: &Bulk, lens: &Lens<'_>) -> Option<BulkLine> {
+    Some(BulkLine {
+        id: bulk.id.to_string(),
+        title: title(bulk),
+        state: bulk.life.name().into(),
+        by: bulk.by.name.clone(),
+        at: lens.moment(bulk.life.started()?.at),
+    })
+}
+
+fn title(bulk: &Bulk) -> String {
+    format!("{}: {} of {}", bulk.input.action().label(), bulk.eligible, operations(bulk.items))
+}
+
 /// What of the list is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Shown {
@@ -219,13 +249,13 @@ pub fn bulk_view(
     let (origin, filter) = origin_words(&bulk.origin);
     BulkView {
         id: bulk.id.to_string(),
-        title: format!("{}: {} of {}", action.label(), bulk.eligible, operations(bulk.items)),
+        title: title(bulk),
         label: action.label().into(),
         state: bulk.life.name().into(),
         is_preview,
         is_running: matches!(bulk.life, Life::Running(_)),
         consequence: consequence(action, Verdict::Safe),
-        outlook: outlook(&bulk.input, items, lens),
+        outlook: outlook(bulk, items, lens),
         origin,
         filter_words: filter.map(|filter| filter_words(filter, lens)).unwrap_or_default(),
         by: bulk.by.name.clone(),
@@ -265,7 +295,7 @@ fn origin_words(origin: &Origin) -> (String, Option<&Filter>) {
     }
 }
 
-/// What becomes of each eligible operation, after "will be".
+/// What becomes of each eligible operation, after "will be" or "to be".
 fn will_be(input: &ActionInput, lens: &Lens<'_>) -> String {
     match input.action() {
         Action::LookUp => "looked up".into(),
@@ -297,13 +327,14 @@ fn owner(input: &ActionInput, lens: &Lens<'_>) -> String {
 }
 
 /// What the preview says: how many are done, and how many are skipped for each reason.
-fn outlook(input: &ActionInput, items: &[ItemParts<'_>], lens: &Lens<'_>) -> Vec<String> {
+fn outlook(bulk: &Bulk, items: &[ItemParts<'_>], lens: &Lens<'_>) -> Vec<String> {
     let mut skipped: BTreeMap<String, u32> = BTreeMap::new();
     for skip in items.iter().filter_map(|item| item.item.skip.as_ref()) {
         *skipped.entry(skip.phrase()).or_default() += 1;
     }
     let eligible = items.iter().filter(|item| item.item.skip.is_none()).count();
-    let mut lines = vec![format!("{eligible} will be {}.", will_be(input, lens))];
+    let tense = if bulk.life == Life::Previewed { "will be" } else { "to be" };
+    let mut lines = vec![format!("{eligible} {tense} {}.", will_be(&bulk.input, lens))];
     let mut skipped: Vec<(String, u32)> = skipped.into_iter().collect();
     skipped.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let verb = |count: u32| if count == 1 { "is" } else { "are" };

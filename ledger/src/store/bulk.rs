@@ -41,6 +41,11 @@ const BY_ID: &str = "SELECT bulk_id, input, origin, items, eligible, list_hash, 
         started_at, ended_at, why
      FROM bulk WHERE workspace_id = $1 AND bulk_id = $2";
 static BY_ID_LOCKED: LazyLock<&'static str> = LazyLock::new(|| format!("{BY_ID}{}", postgres::LOCK_ROWS).leak());
+/// Index: primary key.
+pub(super) const NEWEST: &str =
+    "SELECT bulk_id, input, origin, items, eligible, list_hash, made_by, made_at, state, reason,
+        started_at, ended_at, why
+     FROM bulk WHERE workspace_id = $1 AND started_at IS NOT NULL ORDER BY bulk_id DESC LIMIT $2";
 /// Index: primary key. Only a life that is still the known one goes on.
 const SET_LIFE: &str = "UPDATE bulk SET state = $1, reason = $2, started_at = $3, ended_at = $4, why = $5
      WHERE workspace_id = $6 AND bulk_id = $7 AND state = $8";
@@ -117,6 +122,12 @@ impl Tx {
         };
         let row = self.fetch_one(sql, vec![WORKSPACE.into(), id.as_str().into()]).await?;
         row.map(|mut cells| read(&mut cells)).transpose()
+    }
+
+    /// Bulk actions that were started, the newest first.
+    pub(crate) async fn bulks_newest(&mut self, limit: u32) -> Result<Vec<Bulk>, LedgerError> {
+        let rows = self.fetch(NEWEST, vec![WORKSPACE.into(), limit.into()]).await?;
+        rows.into_iter().map(|mut cells| read(&mut cells)).collect()
     }
 
     /// Its next life, where it still has the one that `bulk` has.

@@ -136,6 +136,7 @@ fn bulks() -> Vec<(&'static str, Statement)> {
     vec![
         ("bulk_running", fixed(bulk::RUNNING, vec![5_i64.into(), text(), 9_i64.into()])),
         ("bulk_previewed", fixed(bulk::OLD_PREVIEWS, vec![5_i64.into(), 9_i64.into()])),
+        ("bulk", fixed(bulk::NEWEST, vec![9_i64.into()])),
         ("bulk_item", fixed(bulk::ITEMS, vec![text()])),
         ("bulk_item", fixed(bulk::WAITING, vec![text(), 9_i64.into()])),
         ("bulk_item_by_operation", fixed(bulk::OF_OPERATION, vec![text(), 9_i64.into()])),

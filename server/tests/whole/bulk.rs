@@ -240,6 +240,8 @@ async fn rows_are_chosen_frozen_read_and_started_on_the_pages() {
         assert!(page.contains(words), "{words} is missing in {page}");
     }
     assert_eq!(states(&app, &ids).await, ["cancelled", "cancelled", "proposed"]);
+    let log = operator.get("/actions").await.text();
+    assert!(log.contains("0 bulk actions run; the newest") && log.contains(&place), "{log}");
     let operation = operator.get(&format!("/operations/{}", ids[0])).await.text();
     assert!(operation.contains("in a bulk action: ") && operation.contains(&place), "{operation}");
 }
@@ -249,7 +251,10 @@ async fn all_that_match_is_a_step_of_its_own_and_never_everything() {
     let (app, ids) = with_proposals(3).await;
     let operator = app.client(Role::Operator).with("accept", "text/html");
     let unfiltered = operator.get("/operations?choose=matching").await.text();
-    assert!(unfiltered.contains("filter the list first") && !unfiltered.contains("Preview for all"), "{unfiltered}");
+    assert!(
+        unfiltered.contains("filter the list to choose more") && !unfiltered.contains("Preview for all"),
+        "{unfiltered}"
+    );
     let page = operator.get("/operations?tool=pay&choose=matching").await.text();
     for words in ["All 3 operations that match now, on every page: tool: pay.", "Preview for all 3"] {
         assert!(page.contains(words), "{words} is missing in {page}");

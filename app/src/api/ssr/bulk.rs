@@ -6,7 +6,7 @@ use tallystick_domain::fingerprint::Hash;
 use tallystick_domain::name::{ActionKey, BulkId, OperationId, PrincipalId};
 use tallystick_domain::refusal::Refusal;
 use tallystick_domain::view::bulk::{
-    BulkView, Choice, ChoosingView, ItemParts, Shown, actions_for_many, bulk_view, filter_words,
+    BulkLine, BulkView, Choice, ChoosingView, ItemParts, Shown, actions_for_many, bulk_line, bulk_view, filter_words,
 };
 use tallystick_domain::view::{Lens, encoded};
 use tallystick_ledger::LedgerError;
@@ -15,6 +15,9 @@ use tallystick_ledger::bulk::{BulkItem, BulkOfOperation};
 use super::reading::{bad_query, borrowed, value};
 use super::{Reader, bad_name, not_found, refused, set_status, told};
 use crate::api::{ApiError, Pairs};
+
+/// How many bulk actions the audit log names.
+const NEWEST: u32 = 10;
 
 /// What the form above a list sends.
 pub struct Chosen {
@@ -62,6 +65,12 @@ impl Reader {
             own_id: self.actor.id.to_string(),
             choice,
         }))
+    }
+
+    /// The newest bulk actions that were started.
+    pub(super) async fn newest_bulks(&self, lens: &Lens<'_>) -> Result<Vec<BulkLine>, ApiError> {
+        let bulks = self.ledger.bulks(&self.actor, NEWEST).await.map_err(told)?;
+        Ok(bulks.iter().filter_map(|bulk| bulk_line(bulk, lens)).collect())
     }
 
     /// One bulk action with a page of its list.

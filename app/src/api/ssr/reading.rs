@@ -275,6 +275,7 @@ impl Reader {
             rows: page.rows.iter().map(|record| line(record, &lens)).collect(),
             next: page.next.clone(),
             as_of: lens.moment(page.as_of),
+            bulks: if pairs.is_empty() { self.newest_bulks(&lens).await? } else { Vec::new() },
         })
     }
 
