@@ -225,6 +225,7 @@ async fn keep_preview(
         life: Life::Previewed,
     };
     tx.bulk_insert(&bulk, items).await?;
+    note(tx, ids, &bulk, &bulk.life, by, "preview_bulk").await?;
     Ok(bulk)
 }
 
@@ -237,11 +238,15 @@ async fn set_life(
     by: &Actor,
     verb: &str,
 ) -> Result<(), LedgerError> {
-    let now = tx.now().await?;
     tx.bulk_set_life(bulk, next).await?;
+    note(tx, ids, bulk, next, by, verb).await
+}
+
+async fn note(tx: &mut Tx, ids: &dyn Ids, bulk: &Bulk, life: &Life, by: &Actor, verb: &str) -> Result<(), LedgerError> {
+    let now = tx.now().await?;
     let detail = serde_json::json!({
         "action": bulk.input.action().name(), "items": bulk.items, "eligible": bulk.eligible, "list": bulk.hash.to_string(),
-        "reason": next.started().map(|started| started.reason.as_str()),
+        "reason": life.started().map(|started| started.reason.as_str()),
     });
     audit(tx, ids, now, by, Note { verb, subject: bulk.id.as_str(), status: "done", detail }).await
 }
