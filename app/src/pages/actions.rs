@@ -85,7 +85,7 @@ fn bulks(bulks: Vec<BulkLine>) -> AnyView {
         .collect_view();
     view! {
         <details class="box bulks" open=running > 0>
-            <summary>{counted(running, "bulk action runs", "bulk actions run")} "; the newest"</summary>
+            <summary>{format!("{}; the newest", counted(running, "bulk action runs", "bulk actions run"))}</summary>
             <ul class="facts">{lines}</ul>
         </details>
     }

@@ -192,9 +192,9 @@ fn progress(view: &BulkView, here: &str, pairs: &Pairs) -> AnyView {
                 "How far it is"
             </h2>
             <div class="bulk__bar">{share_bar(view.percent)}</div>
-            <dl class="fact-grid" role="status">
-                {figures}
-            </dl>
+            <div role="status">
+                <dl class="fact-grid">{figures}</dl>
+            </div>
             {stopped}
             {reason}
             <p class="quiet">{started} {ended}</p>
