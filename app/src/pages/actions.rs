@@ -70,6 +70,7 @@ fn bulks(bulks: Vec<BulkLine>) -> AnyView {
         return ().into_any();
     }
     let running = bulks.iter().filter(|bulk| bulk.state == "running").count();
+    let is_open = running > 0;
     let lines = bulks
         .into_iter()
         .map(|bulk| {
@@ -84,8 +85,8 @@ fn bulks(bulks: Vec<BulkLine>) -> AnyView {
         })
         .collect_view();
     view! {
-        <details class="box bulks" open=running > 0>
-            <summary>{format!("{}; the newest", counted(running, "bulk action runs", "bulk actions run"))}</summary>
+        <details class="box bulks" open=is_open>
+            <summary>{format!("{} now; the newest", counted(running, "bulk action runs", "bulk actions run"))}</summary>
             <ul class="facts">{lines}</ul>
         </details>
     }

@@ -4,6 +4,7 @@ use super::*;
 use crate::decision::ActionRuling;
 use crate::name::PrincipalId;
 use crate::operation::Reason;
+use crate::permission::Role;
 use crate::query::{OperationQuery, QueueQuery};
 
 fn actor(id: &str, role: Role) -> Actor {

@@ -241,7 +241,7 @@ async fn rows_are_chosen_frozen_read_and_started_on_the_pages() {
     }
     assert_eq!(states(&app, &ids).await, ["cancelled", "cancelled", "proposed"]);
     let log = operator.get("/actions").await.text();
-    assert!(log.contains("0 bulk actions run; the newest") && log.contains(&place), "{log}");
+    assert!(log.contains("0 bulk actions run now; the newest</summary>") && log.contains(&place), "{log}");
     let operation = operator.get(&format!("/operations/{}", ids[0])).await.text();
     assert!(operation.contains("in a bulk action: ") && operation.contains(&place), "{operation}");
 }
