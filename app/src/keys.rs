@@ -7,9 +7,10 @@ use wasm_bindgen::closure::Closure;
 use web_sys::{Element, HtmlElement, KeyboardEvent};
 
 /// What the help lists: keys and what they do.
-const HELP: [(&str, &str); 9] = [
+const HELP: [(&str, &str); 10] = [
     ("j  k", "next and previous row"),
     ("Enter", "open the chosen row"),
+    ("x", "take the row for a bulk action, or leave it out"),
     ("/", "search"),
     ("g q", "go to the queue"),
     ("g o", "go to all operations"),
@@ -65,6 +66,7 @@ fn on_key(event: &KeyboardEvent, is_shown: RwSignal<bool>, goes: StoredValue<boo
         (false, "j") => move_by(1),
         (false, "k") => move_by(-1),
         (false, "Enter") if !has_focus_on_control() => press(".rows__row--chosen .rows__key"),
+        (false, "x") => press(".rows__row--chosen .rows__box input"),
         (false, "/") => {
             event.prevent_default();
             with_element("#search", |field| drop(field.focus()));
@@ -91,7 +93,10 @@ fn focused() -> Option<Element> {
 }
 
 fn is_typing() -> bool {
-    focused().is_some_and(|element| matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT"))
+    let is_box = |element: &Element| element.get_attribute("type").as_deref() == Some("checkbox");
+    focused()
+        .filter(|element| !is_box(element))
+        .is_some_and(|element| matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT"))
 }
 
 fn has_focus_on_control() -> bool {

@@ -19,8 +19,8 @@ use leptos_router::{SsrMode, path};
 use crate::components::frame::Frame;
 use crate::components::icon::provide_icons;
 use crate::pages::{
-    action::ActionPage, actions::ActionsPage, budgets::BudgetsPage, deliveries::DeliveriesPage, form::FormPage,
-    not_found::NotFound, operation::OperationPage, operations::OperationsPage, queue::QueuePage,
+    action::ActionPage, actions::ActionsPage, budgets::BudgetsPage, bulk::BulkPage, deliveries::DeliveriesPage,
+    form::FormPage, not_found::NotFound, operation::OperationPage, operations::OperationsPage, queue::QueuePage,
     settings::SettingsPage, sign_in::SignInPage, tools::ToolsPage, workflow::WorkflowPage, workflows::WorkflowsPage,
 };
 
@@ -45,6 +45,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/workflows") view=WorkflowsPage ssr=SsrMode::Async />
                     <Route path=path!("/workflows/:name") view=WorkflowPage ssr=SsrMode::Async />
                     <Route path=path!("/deliveries") view=DeliveriesPage ssr=SsrMode::Async />
+                    <Route path=path!("/bulk/:id") view=BulkPage ssr=SsrMode::Async />
                     <Route path=path!("/tools") view=ToolsPage ssr=SsrMode::Async />
                     <Route path=path!("/settings") view=SettingsPage ssr=SsrMode::Async />
                 </ParentRoute>

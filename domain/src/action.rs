@@ -83,6 +83,11 @@ impl Action {
         Self::ALL.iter().copied().find(|action| action.name() == name)
     }
 
+    /// Whether it leads to a send or a question, so that something can follow it at the destination.
+    pub const fn leads_to_destination(self) -> bool {
+        matches!(self, Self::LookUp | Self::RerunSameKey | Self::Approve | Self::Renew)
+    }
+
     /// Whether a reason must be written. Looking up and assigning explain themselves.
     pub const fn needs_reason(self) -> bool {
         !matches!(self, Self::LookUp | Self::Assign)

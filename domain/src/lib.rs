@@ -32,6 +32,7 @@
 //! | **source, trust** | where facts come from, and how far they are believed |
 //! | **stream** | one source's lines, told one after the other to the rules without a store |
 //! | **action** | an operator's act, with its own key |
+//! | **bulk action** | one action on many operations: a *preview* freezes the list (its *items*), starting confirms that list, never a filter |
 //! | **decision, ruling** | the verdict on each action, and why |
 //! | **budget** | how many retries a destination bears: a *bucket* of tokens, or a *ratio* to first tries |
 //! | **token** | what one send costs the destination's budget; it comes back at most once |
@@ -52,6 +53,7 @@ pub mod approval;
 pub mod attempt;
 pub mod backoff;
 pub mod budget;
+pub mod bulk;
 #[cfg(test)]
 pub(crate) mod cases;
 pub mod contract;

@@ -118,6 +118,8 @@ text_names! {
     DestinationKey, "destination key", 255;
     /// The key of one operator action; makes pressing twice do it once.
     ActionKey, "action key", 255;
+    /// The id of a bulk action (a UUID in text form).
+    BulkId, "bulk id", 64;
     /// Where facts come from: an import, a feed, an endpoint.
     SourceName, "source name", 120;
     /// A place to which a destination delivers, as configuration has it.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::action::Action;
+use crate::bulk::NotStartable;
 use crate::decision::Verdict;
 use crate::guard::GuardResult;
 use crate::operation::FieldChange;
@@ -96,6 +97,18 @@ pub enum Refusal {
         /// The observed operation.
         operation_id: String,
     },
+    /// Only whoever made a preview starts it.
+    #[error("Only {by} may start this, who made the preview. Nothing was done. Make a preview of your own.")]
+    BulkOfAnother {
+        /// Who made it.
+        by: String,
+    },
+    /// A bulk action cannot be started.
+    #[error("{} Nothing was done.", why.phrase())]
+    BulkNotStartable {
+        /// Why.
+        why: NotStartable,
+    },
     /// There is no such thing.
     #[error("There is no {what} {name:?}. Nothing was done.")]
     Unknown {
@@ -128,6 +141,8 @@ impl Refusal {
             Self::GuardsFailed { .. } => "guards-failed",
             Self::OperationKeyConflict { .. } => "operation-key-conflict",
             Self::ObservedOperation { .. } => "observed-operation",
+            Self::BulkOfAnother { .. } => "bulk-of-another",
+            Self::BulkNotStartable { .. } => "bulk-not-startable",
             Self::Unknown { .. } => "unknown",
         }
     }
@@ -135,12 +150,13 @@ impl Refusal {
     /// The HTTP status that goes with it (semantics P3).
     pub const fn status(&self) -> u16 {
         match self {
-            Self::NotPermitted { .. } | Self::SamePersonTwice {} => 403,
+            Self::NotPermitted { .. } | Self::SamePersonTwice {} | Self::BulkOfAnother { .. } => 403,
             Self::Unknown { .. } => 404,
             Self::Forbidden { .. }
             | Self::ConfirmationMissing { .. }
             | Self::NotAwaited {}
             | Self::GuardsFailed { .. }
+            | Self::BulkNotStartable { .. }
             | Self::ObservedOperation { .. } => 409,
             Self::StaleVersion { .. } => 412,
             Self::ActionKeyReused {}

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tallystick_domain::action::{Act, Action};
+use tallystick_domain::bulk::KEY_PREFIX;
 use tallystick_domain::fingerprint::Hash;
 use tallystick_domain::name::{ActionKey, OperationId};
 use tallystick_domain::operation::State;
@@ -110,13 +111,7 @@ impl Ledger {
     /// [`Refusal::ActionKeyReused`]. A refusal is recorded too (with the reason typed) and returned as an
     /// answer whose status is `Refused`; `Err` is for failures of the store and for unknown operations.
     pub async fn act(&self, id: &OperationId, act: Act) -> Result<ActionAnswer, LedgerError> {
-        let press = Press {
-            key: act.key.clone(),
-            fingerprint: fingerprint("act", id.as_str(), &act)?,
-            by: act.actor.clone(),
-            kind: PressKind::Act { id: id.clone(), act },
-        };
-        self.press(press).await
+        self.press(press_of(id, act)?).await
     }
 
     /// Completes a dual action as the second person. `key` is this press's own key.
@@ -194,6 +189,11 @@ impl Ledger {
     }
 
     async fn press(&self, press: Press) -> Result<ActionAnswer, LedgerError> {
+        // Items of bulk actions are known by their keys: nobody else may have written one.
+        if press.key.as_str().starts_with(KEY_PREFIX) {
+            let problem = format!("begins with {KEY_PREFIX}, which is kept for bulk actions; use another key");
+            return Err(Refusal::BadField { field: "action_key".into(), problem }.into());
+        }
         let (ids, press) = (self.ids(), Arc::new(press));
         let answer = self.store().write(move |tx| {
             let (ids, press) = (Arc::clone(&ids), Arc::clone(&press));
@@ -218,6 +218,23 @@ enum PressKind {
     Act { id: OperationId, act: Act },
     Complete { awaited: ActionKey, seen_version: u64, confirmation: Option<String> },
     Decline { awaited: ActionKey, seen_version: u64, reason: String },
+}
+
+fn press_of(id: &OperationId, act: Act) -> Result<Press, LedgerError> {
+    Ok(Press {
+        key: act.key.clone(),
+        fingerprint: fingerprint("act", id.as_str(), &act)?,
+        by: act.actor.clone(),
+        kind: PressKind::Act { id: id.clone(), act },
+    })
+}
+
+/// One item of a bulk action, pressed like any other act. An item that has its answer keeps it, whatever role its actor had.
+pub(crate) async fn take_item_press(tx: &mut Tx, ids: &dyn Ids, id: &OperationId, act: Act) -> Result<(), LedgerError> {
+    if tx.action_find(act.key.as_str()).await?.is_some() {
+        return Ok(());
+    }
+    take_press(tx, ids, &press_of(id, act)?).await?.map(|_| ()).map_err(LedgerError::from)
 }
 
 fn fingerprint(kind: &str, subject: &str, content: &impl serde::Serialize) -> Result<Hash, LedgerError> {

@@ -5,6 +5,7 @@
 
 pub mod actions;
 pub mod audit;
+pub mod bulk;
 pub mod changes;
 #[cfg(feature = "test-clock")]
 pub mod clock;

@@ -17,6 +17,7 @@ use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::Tool;
 use tallystick_domain::workflow::Place;
 
+use crate::bulk::BulkOfOperation;
 use crate::desk::Desk;
 use crate::store::Tx;
 use crate::store::entry::{Changes, JournalEntry, Replay};
@@ -25,6 +26,8 @@ use crate::{Ledger, LedgerError};
 
 /// Arguments larger than this are not part of [`Examined`].
 const SHOWN_ARGUMENTS_BYTES: i64 = 64 * 1024;
+/// How many bulk actions an operation tells of.
+const BULKS_SHOWN: u32 = 20;
 /// How near the end of a safe option is "soon".
 const SOON: Duration = Duration::from_hours(1);
 
@@ -161,6 +164,8 @@ pub struct Examined {
     pub aliases: Vec<(SourceOperation, String)>,
     /// Other operations.
     pub relatives: Vec<Relative>,
+    /// Bulk actions that it was part of, the newest first.
+    pub bulks: Vec<BulkOfOperation>,
     /// Its journal, oldest first.
     pub entries: Vec<Entry>,
     /// The record's clock when it was read.
@@ -303,10 +308,7 @@ async fn queue_page(tx: &mut Tx, by: &Actor, query: &QueueQuery) -> Result<Queue
     let assignee = query.assignee.as_deref().map(|who| if who == "me" { by.id.as_str() } else { who });
     let after = query.after.as_deref().map(read_queue_cursor).transpose()?;
     let rows = tx.queue_page(query, assignee, after).await?;
-    let page = Page::cut(rows, page_size(query.limit), as_of, sequence, |row| {
-        let rank = row.row.attention.map_or(0, |attention| attention.rank);
-        format!("{rank}.{}", row.head.id)
-    });
+    let page = Page::cut(rows, page_size(query.limit), as_of, sequence, queue_cursor);
     Ok(QueuePage {
         page,
         counts: tx.queue_counts().await?,
@@ -315,7 +317,13 @@ async fn queue_page(tx: &mut Tx, by: &Actor, query: &QueueQuery) -> Result<Queue
     })
 }
 
-fn read_queue_cursor(cursor: &str) -> Result<(i64, &str), Refusal> {
+/// Where the page of the queue after this row starts.
+pub(crate) fn queue_cursor(row: &Listed) -> String {
+    let rank = row.row.attention.map_or(0, |attention| attention.rank);
+    format!("{rank}.{}", row.head.id)
+}
+
+pub(crate) fn read_queue_cursor(cursor: &str) -> Result<(i64, &str), Refusal> {
     let parts = cursor.split_once('.');
     let read = parts.and_then(|(rank, id)| Some((rank.parse().ok()?, id)));
     read.ok_or_else(|| Refusal::BadField {
@@ -350,6 +358,7 @@ async fn examine(tx: &mut Tx, by: &Actor, id: &OperationId) -> Result<Option<Exa
         arguments: tx.arguments_in_force(&record, SHOWN_ARGUMENTS_BYTES).await?,
         aliases: tx.names_of(id.as_str()).await?,
         relatives,
+        bulks: tx.bulks_of_operation(id.as_str(), BULKS_SHOWN).await?,
         entries: timeline(&entries)?,
         now,
         sequence,

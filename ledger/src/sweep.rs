@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use tallystick_domain::name::OperationId;
 
+use crate::bulk::{forget_old_previews, has_old_previews};
 use crate::deliveries::names_in;
 use crate::desk::Desk;
 use crate::people::system_actor;
@@ -21,7 +22,7 @@ const CUTS: u32 = 5;
 
 impl Ledger {
     /// Folds again up to `limit` operations whose `next_change_at` has passed; how many changed. Also goes on with
-    /// folding that was left over, forgets ended sessions and cuts the change feed at its old end.
+    /// folding that was left over, forgets ended sessions and previews that nobody started, and cuts the change feed at its old end.
     ///
     /// What there is to do is found by reading: where nothing is due, nothing is written, no other process waits for
     /// the lock, and the store's writer rests.
@@ -40,6 +41,9 @@ impl Ledger {
         }
         if due.sessions {
             self.store().write(|tx| Box::pin(forget_sessions(tx))).await?;
+        }
+        if due.previews {
+            self.store().write(|tx| Box::pin(forget_old_previews(tx))).await?;
         }
         self.cut_long_feed().await?;
         if changed > 0 {
@@ -87,6 +91,7 @@ struct Due {
     refolds: bool,
     operations: bool,
     sessions: bool,
+    previews: bool,
 }
 
 async fn look(tx: &mut Tx) -> Result<Due, LedgerError> {
@@ -95,6 +100,7 @@ async fn look(tx: &mut Tx) -> Result<Due, LedgerError> {
         refolds: tx.refold_next().await?.is_some(),
         operations: !tx.operation_ids_due(now, 1).await?.is_empty(),
         sessions: tx.has_ended_sessions(now).await?,
+        previews: has_old_previews(tx, now).await?,
     })
 }
 

@@ -1,16 +1,23 @@
-//! What runs beside requests: the sweeper, what goes on with workflows, and the signals that end the process. Every task has an owner that awaits it.
+//! What runs beside requests: the sweeper, what goes on with workflows and bulk actions, and the signals that end the
+//! process. Every task has an owner that awaits it.
 
 use std::io;
 use std::time::Duration;
 
-use tallystick_ledger::Ledger;
+use tallystick_ledger::{Ledger, LedgerError};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::auth::token::random_hex;
+
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_LIMIT: u32 = 500;
 const WORKFLOWS_LIMIT: u32 = 100;
+/// How long nobody looks whether a bulk action runs, at the most.
+const BULK_EVERY: Duration = Duration::from_secs(1);
+/// What stands between a change of the record and that look: several changes are one look.
+const SETTLE: Duration = Duration::from_millis(50);
 
 /// Makes decisions again whose time has come, each second, until `ending` turns true.
 pub fn start_sweeper(ledger: Ledger, mut ending: watch::Receiver<bool>) -> JoinHandle<()> {
@@ -23,7 +30,7 @@ pub fn start_sweeper(ledger: Ledger, mut ending: watch::Receiver<bool>) -> JoinH
                 _ = ticks.tick() => {}
                 () = wait_for_end(&mut ending) => return,
             }
-            was_failing = sweep(&ledger, was_failing).await;
+            was_failing = hear("Sweeping", ledger.sweep(SWEEP_LIMIT).await, was_failing).is_none();
         }
     })
 }
@@ -31,27 +38,39 @@ pub fn start_sweeper(ledger: Ledger, mut ending: watch::Receiver<bool>) -> JoinH
 /// Goes on with workflows whose steps changed: as soon as something was told, and each second, until `ending` turns true.
 pub fn start_workflows(ledger: Ledger, mut ending: watch::Receiver<bool>) -> JoinHandle<()> {
     tokio::spawn(async move {
-        let mut wake = ledger.wake();
-        let mut was_failing = false;
+        let (mut wake, mut was_failing) = (ledger.wake(), false);
         loop {
             tokio::select! {
                 _ = tokio::time::timeout(SWEEP_EVERY, wake.changed()) => {}
                 () = wait_for_end(&mut ending) => return,
             }
-            match ledger.advance_workflows(WORKFLOWS_LIMIT).await {
-                Ok(_) => {
-                    if std::mem::take(&mut was_failing) {
-                        tracing::info!("Going on with workflows works again");
-                    }
-                }
-                Err(error) => {
-                    if !std::mem::replace(&mut was_failing, true) {
-                        tracing::error!(%error, "Going on with workflows failed; it is tried again: {error}");
-                    }
+            let advanced = ledger.advance_workflows(WORKFLOWS_LIMIT).await;
+            was_failing = hear("Going on with workflows", advanced, was_failing).is_none();
+        }
+    })
+}
+
+/// Carries out bulk actions that were started, by whatever process, until `ending` turns true. Then no further item begins
+/// here, and other processes may go on at once.
+pub fn start_bulk_runner(ledger: Ledger, mut ending: watch::Receiver<bool>) -> io::Result<JoinHandle<()>> {
+    let drawn = random_hex::<8>().map_err(|error| io::Error::other(error.to_string()))?;
+    let runner = format!("bulk-{drawn}");
+    Ok(tokio::spawn(async move {
+        let (mut wake, mut was_failing) = (ledger.wake(), false);
+        while !*ending.borrow() {
+            let answered = hear("Carrying out bulk actions", ledger.carry_on_bulks(&runner).await, was_failing);
+            was_failing = answered.is_none();
+            if answered.unwrap_or(0) == 0 {
+                tokio::select! {
+                    () = wait_for_end(&mut ending) => {}
+                    // A failure is not tried again before its time, whatever else changes.
+                    () = tokio::time::sleep(BULK_EVERY) => {}
+                    _ = wake.changed(), if !was_failing => tokio::time::sleep(SETTLE).await,
                 }
             }
         }
-    })
+        hear("Giving bulk actions back", ledger.give_bulks_back(&runner).await, false);
+    }))
 }
 
 /// Waits until the process is ending, or nobody is left to say so.
@@ -59,19 +78,21 @@ pub async fn wait_for_end(ending: &mut watch::Receiver<bool>) {
     drop(ending.wait_for(|ends| *ends).await);
 }
 
-/// One round; a failure that lasts is logged once.
-async fn sweep(ledger: &Ledger, was_failing: bool) -> bool {
-    match ledger.sweep(SWEEP_LIMIT).await {
-        Ok(_) if was_failing => {
-            tracing::info!("Sweeping works again");
-            false
+/// What came of one round; a failure that lasts is logged once.
+fn hear<T>(what: &str, outcome: Result<T, LedgerError>, was_failing: bool) -> Option<T> {
+    match outcome {
+        Ok(value) => {
+            if was_failing {
+                tracing::info!("{what} works again");
+            }
+            Some(value)
         }
-        Ok(_) => false,
-        Err(error) if !was_failing => {
-            tracing::error!(%error, "Sweeping failed; it is tried again each second: {error}");
-            true
+        Err(error) => {
+            if !was_failing {
+                tracing::error!(%error, "{what} failed and is tried again: {error}");
+            }
+            None
         }
-        Err(_) => true,
     }
 }
 

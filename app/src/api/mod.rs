@@ -4,6 +4,7 @@
 
 pub mod action;
 pub mod budgets;
+pub mod bulk;
 pub mod deliveries;
 pub mod error;
 pub mod fragment;

@@ -1,6 +1,7 @@
 //! What pages share: they show what they are given and load nothing.
 
 pub mod badge;
+pub mod choosing;
 pub mod decision;
 pub mod field;
 pub mod frame;

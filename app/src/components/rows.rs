@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use tallystick_domain::view::list::RowView;
 
 use super::badge::{chip, state_badge};
+use super::choosing::row_box;
 use super::tally::{key_window, tally};
 use super::time::time;
 
@@ -17,16 +18,21 @@ pub struct LinkedRow {
     pub select_href: Option<String>,
     /// Whether its decision is shown.
     pub is_chosen: bool,
+    /// Whether it has a box for acting on many, and whether that is checked to begin with.
+    pub has_box: Option<bool>,
 }
 
 /// The table. `caption` names it for screen readers.
 pub fn operation_table(caption: &'static str, rows: Vec<LinkedRow>) -> AnyView {
+    let boxes = rows.iter().any(|row| row.has_box.is_some());
+    let boxes = boxes.then(|| view! { <th scope="col" class="rows__choose"><span class="unseen">"Chosen"</span></th> });
     let rows = rows.into_iter().map(row_view).collect_view();
     view! {
         <table class="rows rows--operations">
             <caption class="unseen">{caption}</caption>
             <thead>
                 <tr>
+                    {boxes}
                     <th scope="col" class="rows__state">"State"</th>
                     <th scope="col">"Operation"</th>
                     <th scope="col" class="number rows__stake">"At stake"</th>
@@ -43,7 +49,8 @@ pub fn operation_table(caption: &'static str, rows: Vec<LinkedRow>) -> AnyView {
 }
 
 fn row_view(linked: LinkedRow) -> AnyView {
-    let LinkedRow { row, href, select_href, is_chosen } = linked;
+    let LinkedRow { row, href, select_href, is_chosen, has_box } = linked;
+    let chooses = has_box.map(|checked| view! { <td class="rows__choose">{row_box(&row.id, &row.key, checked)}</td> });
     let select = select_href.map(|href| {
         let label = format!("Show what may be done about {}", row.key);
         view! { <a class="rows__select" href=href data-noscroll="" aria-label=label aria-current=is_chosen.then_some("true")></a> }
@@ -70,6 +77,7 @@ fn row_view(linked: LinkedRow) -> AnyView {
     });
     view! {
         <tr data-id=row.id.clone() class:rows__row--chosen=is_chosen>
+            {chooses}
             <td class="rows__state">
                 {select}
                 {state_badge(row.badge)}

@@ -3,7 +3,9 @@
 use leptos::prelude::*;
 use leptos::server_fn::ServerFn;
 use leptos_router::hooks::{use_params_map, use_query_map};
+use tallystick_domain::bulk::bulk_of_key;
 use tallystick_domain::view::action::{ActionLine, ActionPage as ActionView, Followed, SecondForm, Standing};
+use tallystick_domain::view::encoded;
 
 use super::actions::standing_badge;
 use super::form::confirmation_field;
@@ -54,6 +56,13 @@ fn repeated(pairs: &Pairs) -> Option<AnyView> {
 pub fn content(view: ActionView, pairs: &Pairs) -> AnyView {
     let line = view.line;
     let refused = view.refused.map(|text| banner("bad", "Your press was refused".into(), text));
+    let bulk = bulk_of_key(&line.key).map(|bulk| {
+        view! {
+            <p class="quiet">
+                "One of a " <a href=format!("/bulk/{}", encoded(bulk))>"bulk action"</a> "."
+            </p>
+        }
+    });
     let second = view.second.map(|form| second_person(form, line.key.clone(), &line.label));
     view! {
         <article class="page page--narrow">
@@ -74,6 +83,7 @@ pub fn content(view: ActionView, pairs: &Pairs) -> AnyView {
                 {view.now.map(|badge| view! { " · now " {state_badge(badge)} })}
             </p>
             {refused}
+            {bulk}
             {steps(line, view.followed)}
             {second}
             <p class="quiet">"As of " {full_time(view.as_of)}</p>

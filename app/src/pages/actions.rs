@@ -4,8 +4,10 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 use tallystick_domain::action::Action;
 use tallystick_domain::view::action::{ActionLine, ActionsView, Standing};
-use tallystick_domain::view::encoded;
+use tallystick_domain::view::bulk::BulkLine;
+use tallystick_domain::view::{counted, encoded};
 
+use super::bulk::life_badge;
 use super::loading::{Asked, Coming, Place, shown};
 use super::{address, pairs_of, with, without};
 use crate::api::Pairs;
@@ -21,7 +23,7 @@ pub fn ActionsPage() -> impl IntoView {
     shown(Place {
         asked: Memo::new(move |_| Asked { names: vec![], pairs: query.with(pairs_of) }),
         fetch: |asked| -> Coming { Box::pin(get_actions(asked.pairs)) },
-        concerns: |change, _| change.topic == "action",
+        concerns: |change, _| change.topic == "action" || change.topic == "bulk",
         announces: false,
     })
 }
@@ -52,11 +54,41 @@ pub fn content(view: ActionsView, pairs: &Pairs) -> AnyView {
                 <h1 id="actions-title">"Actions"</h1>
                 <p class="head__note">"what people asked, newest first; refused ones too"</p>
             </div>
+            {bulks(view.bulks)}
             {kinds(view.kind.as_deref(), pairs)}
             {limited}
             {list}
             {more(next, count)}
         </section>
+    }
+    .into_any()
+}
+
+/// The newest bulk actions: whoever must stop one finds it here.
+fn bulks(bulks: Vec<BulkLine>) -> AnyView {
+    if bulks.is_empty() {
+        return ().into_any();
+    }
+    let running = bulks.iter().filter(|bulk| bulk.state == "running").count();
+    let is_open = running > 0;
+    let lines = bulks
+        .into_iter()
+        .map(|bulk| {
+            view! {
+                <li>
+                    <a href=format!("/bulk/{}", bulk.id)>{bulk.title}</a>
+                    " "
+                    {life_badge(&bulk.state)}
+                    <span class="quiet">" by " {bulk.by} ", " {time(bulk.at)}</span>
+                </li>
+            }
+        })
+        .collect_view();
+    view! {
+        <details class="box bulks" open=is_open>
+            <summary>{format!("{} now; the newest", counted(running, "bulk action runs", "bulk actions run"))}</summary>
+            <ul class="facts">{lines}</ul>
+        </details>
     }
     .into_any()
 }

@@ -3,6 +3,7 @@
 pub mod action;
 pub mod actions;
 pub mod budgets;
+pub mod bulk;
 pub mod deliveries;
 pub mod form;
 pub mod loading;

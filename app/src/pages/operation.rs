@@ -95,7 +95,7 @@ pub fn content(mut view: OperationView, pairs: &Pairs) -> AnyView {
                 <div class="columns__side">
                     {effects(view.effects)}
                     {contract(view.contract, view.verification)}
-                    {relatives(view.relatives, view.aliases)}
+                    {relatives(view.relatives, view.bulks, view.aliases)}
                 </div>
             </div>
         </article>
@@ -265,8 +265,8 @@ fn contract(promises: Vec<Promise>, verification: String) -> AnyView {
     .into_any()
 }
 
-fn relatives(relatives: Vec<RelativeView>, aliases: Vec<String>) -> AnyView {
-    if relatives.is_empty() && aliases.len() < 2 {
+fn relatives(relatives: Vec<RelativeView>, bulks: Vec<(String, String)>, aliases: Vec<String>) -> AnyView {
+    if relatives.is_empty() && bulks.is_empty() && aliases.len() < 2 {
         return ().into_any();
     }
     let lines = relatives
@@ -285,6 +285,17 @@ fn relatives(relatives: Vec<RelativeView>, aliases: Vec<String>) -> AnyView {
             }
         })
         .collect_view();
+    let bulks = bulks
+        .into_iter()
+        .map(|(id, asked)| {
+            view! {
+                <li>
+                    "in a bulk action: "
+                    <a href=format!("/bulk/{id}")>{asked}</a>
+                </li>
+            }
+        })
+        .collect_view();
     let names = aliases
         .into_iter()
         .map(|alias| view! { <li>"also called " <span class="code">{alias}</span></li> })
@@ -292,7 +303,7 @@ fn relatives(relatives: Vec<RelativeView>, aliases: Vec<String>) -> AnyView {
     view! {
         <section class="box" aria-labelledby="relatives-title">
             <h2 id="relatives-title" class="box__title">"Relatives"</h2>
-            <ul class="facts">{lines} {names}</ul>
+            <ul class="facts">{lines} {bulks} {names}</ul>
         </section>
     }
     .into_any()

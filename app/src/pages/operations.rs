@@ -6,9 +6,10 @@ use tallystick_domain::operation::State;
 use tallystick_domain::view::list::OperationsView;
 
 use super::loading::{Asked, Coming, Place, shown};
-use super::{address, pairs_of, value, with};
+use super::{address, pairs_of, value, with, without};
 use crate::api::Pairs;
 use crate::api::operation::get_operations;
+use crate::components::choosing::{PARAMETER, boxes, choosing};
 use crate::components::notice::{empty, more};
 use crate::components::rows::{LinkedRow, operation_table};
 use crate::morph::is_shown;
@@ -26,7 +27,10 @@ pub fn OperationsPage() -> impl IntoView {
 }
 
 /// What the page shows.
-pub fn content(view: OperationsView, pairs: &Pairs) -> AnyView {
+pub fn content(view: OperationsView, asked: &Pairs) -> AnyView {
+    // What is chosen belongs to these rows and no others: it goes into no link but those that choose.
+    let pairs = &without(asked, &[PARAMETER]);
+    let boxes = boxes(view.choosing.as_ref());
     let here = address("/operations", pairs);
     let is_filtered = pairs.iter().any(|(name, value)| name != "limit" && !value.is_empty());
     let count = view.rows.len();
@@ -37,6 +41,7 @@ pub fn content(view: OperationsView, pairs: &Pairs) -> AnyView {
             href: address(&format!("/operations/{}", row.id), &vec![("back".into(), here.clone())]),
             select_href: None,
             is_chosen: false,
+            has_box: boxes,
             row,
         })
         .collect();
@@ -59,6 +64,10 @@ pub fn content(view: OperationsView, pairs: &Pairs) -> AnyView {
         ),
         (false, _) => operation_table(caption, rows),
     };
+    let choosing = view
+        .choosing
+        .filter(|_| count > 0)
+        .map(|view| choosing(&view, asked, |to| address("/operations", &with(pairs, PARAMETER, to)), count));
     let next = view.next.map(|after| address("/operations", &with(pairs, "after", &after)));
     view! {
         <section aria-labelledby="operations-title" class="page">
@@ -67,6 +76,7 @@ pub fn content(view: OperationsView, pairs: &Pairs) -> AnyView {
                 <p class="head__note">{order}</p>
             </div>
             {filters(pairs, view.tools, view.destinations, is_filtered)}
+            {choosing}
             {list}
             {more(next, count)}
         </section>

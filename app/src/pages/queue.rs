@@ -9,6 +9,7 @@ use super::{address, pairs_of, with, without};
 use crate::api::Pairs;
 use crate::api::operation::get_queue;
 use crate::components::badge::state_phrase;
+use crate::components::choosing::{PARAMETER, boxes, choosing};
 use crate::components::decision::{action_cards, awaited, known};
 use crate::components::notice::{empty, more};
 use crate::components::rows::{LinkedRow, operation_table};
@@ -27,7 +28,10 @@ pub fn QueuePage() -> impl IntoView {
 }
 
 /// What the page shows.
-pub fn content(view: QueueView, pairs: &Pairs) -> AnyView {
+pub fn content(view: QueueView, asked: &Pairs) -> AnyView {
+    // What is chosen belongs to these rows and no others: it goes into no link but those that choose.
+    let pairs = &without(asked, &[PARAMETER]);
+    let boxes = boxes(view.choosing.as_ref());
     let chosen_id = view.chosen.as_ref().map(|panel| panel.row.id.clone());
     let here = address("/", pairs);
     let count = view.rows.len();
@@ -38,6 +42,7 @@ pub fn content(view: QueueView, pairs: &Pairs) -> AnyView {
             href: address(&format!("/operations/{}", row.id), &vec![("back".into(), here.clone())]),
             select_href: Some(address("/", &with(pairs, "selected", &row.id))),
             is_chosen: chosen_id.as_ref() == Some(&row.id),
+            has_box: boxes,
             row,
         })
         .collect();
@@ -59,6 +64,10 @@ pub fn content(view: QueueView, pairs: &Pairs) -> AnyView {
             </p>
         }
     });
+    let choosing = view
+        .choosing
+        .filter(|_| count > 0)
+        .map(|view| choosing(&view, asked, |to| address("/", &with(pairs, PARAMETER, to)), count));
     let panel = view.chosen.map(|chosen| panel(chosen, &here, &view.total));
     view! {
         <div class="split">
@@ -69,6 +78,7 @@ pub fn content(view: QueueView, pairs: &Pairs) -> AnyView {
                 </div>
                 {chips(view.chips, pairs)}
                 {earlier}
+                {choosing}
                 {list}
                 {more(next, count)}
             </section>

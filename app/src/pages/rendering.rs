@@ -62,6 +62,7 @@ fn linked(key: &str) -> LinkedRow {
         href: "/operations/0190".into(),
         select_href: Some("/?selected=0190".into()),
         is_chosen: true,
+        has_box: Some(true),
     }
 }
 

@@ -100,7 +100,7 @@ pub(super) fn check_version(record: &Record, seen: u64) -> Result<(), Refusal> {
     if seen == record.version { Ok(()) } else { Err(Refusal::StaleVersion { seen, current: record.version }) }
 }
 
-pub(super) fn check_reason(reason: &str, needed: bool) -> Result<(), Refusal> {
+pub(crate) fn check_reason(reason: &str, needed: bool) -> Result<(), Refusal> {
     check_text("reason", reason)?;
     if needed && reason.trim().is_empty() { Err(Refusal::ReasonMissing {}) } else { Ok(()) }
 }

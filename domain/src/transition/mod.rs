@@ -25,6 +25,7 @@ use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use crate::tool::Class;
 
+pub(crate) use acts::check_reason;
 pub use acts::confirmation_text;
 pub use permit::{Found, Permit, permit};
 pub use sending::{Sending, Worker};
@@ -196,7 +197,7 @@ pub fn decide(record: &Record, around: &Surroundings, command: &Command, now: Ti
         }
         Command::Decline { act, by, seen_version, reason } => {
             acts::check_version(record, *seen_version)?;
-            acts::check_reason(reason, true)?;
+            check_reason(reason, true)?;
             let AwaitedAct { act: asked, .. } = acts::awaited(record, act)?;
             let fact = Fact::SecondPersonDeclined {
                 act: asked.key.clone(),

@@ -2,14 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bulk::BulkLine;
 use super::operation::EntryView;
 use super::state::{StateBadge, state_badge};
 use super::{Lens, Moment};
 use crate::action::{Act, Action, ActionInput, Pick};
 use crate::decision::Verdict;
-use crate::evidence::Claim;
+use crate::evidence::{Claim, Evidence};
 use crate::operation::{Record, State};
-use crate::outcome::Outcome;
+use crate::outcome::{JudgedAttempt, Outcome};
 use crate::permission::Actor;
 use crate::refusal::Refusal;
 use crate::request::Wire;
@@ -208,6 +209,8 @@ pub struct ActionsView {
     pub operation: Option<(String, String)>,
     /// The kind it is limited to.
     pub kind: Option<String>,
+    /// The newest bulk actions, on the first page of all.
+    pub bulks: Vec<BulkLine>,
 }
 
 /// One action's life.
@@ -236,6 +239,36 @@ pub struct Followed {
     pub confirmed: Vec<String>,
 }
 
+/// How far an action has come at the destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reached {
+    /// Something was sent, or asked, after it.
+    pub is_attempted: bool,
+    /// There is evidence of an effect.
+    pub is_confirmed: bool,
+}
+
+/// How far an action that was done at that time has come: the same that [`followed`] tells in sentences.
+pub fn reached(action: Action, done_at: Timestamp, record: &Record, outcome: &Outcome) -> Reached {
+    if !action.leads_to_destination() {
+        return Reached::default();
+    }
+    let is_attempted = if action == Action::LookUp {
+        looks_after(record, done_at).next().is_some()
+    } else {
+        sends_after(outcome, done_at).next().is_some()
+    };
+    Reached { is_attempted, is_confirmed: !outcome.effects.is_empty() }
+}
+
+fn sends_after(outcome: &Outcome, at: Timestamp) -> impl Iterator<Item = &JudgedAttempt> {
+    outcome.attempts.iter().filter(move |attempt| attempt.sent.is_some() && attempt.dispatched_at >= at)
+}
+
+fn looks_after(record: &Record, at: Timestamp) -> impl Iterator<Item = &Evidence> {
+    record.evidence().filter(move |evidence| evidence.sent_at.is_some_and(|sent_at| sent_at >= at))
+}
+
 /// What followed an action that was done at that time.
 pub fn followed(action: Action, done_at: Timestamp, record: &Record, outcome: &Outcome, lens: &Lens<'_>) -> Followed {
     let short = |at: Timestamp| lens.moment(at).short;
@@ -244,9 +277,8 @@ pub fn followed(action: Action, done_at: Timestamp, record: &Record, outcome: &O
     let unless_any = |found: Vec<String>, none: &str| if found.is_empty() { vec![none.to_owned()] } else { found };
     match action {
         Action::Approve | Action::Renew | Action::RerunSameKey => {
-            let sends = outcome.attempts.iter().filter(|a| a.sent.is_some() && a.dispatched_at >= done_at);
-            let told =
-                sends.map(|a| format!("Attempt {}, sent {}: {}.", a.number, short(a.dispatched_at), a.judgement.text));
+            let told = sends_after(outcome, done_at)
+                .map(|a| format!("Attempt {}, sent {}: {}.", a.number, short(a.dispatched_at), a.judgement.text));
             let none = if outcome.state.is_final() {
                 "Nothing was sent after it."
             } else {
@@ -256,8 +288,8 @@ pub fn followed(action: Action, done_at: Timestamp, record: &Record, outcome: &O
             Followed { attempted: unless_any(told.collect(), none), confirmed }
         }
         Action::LookUp => {
-            let asked = record.evidence().filter(|evidence| evidence.sent_at.is_some_and(|at| at >= done_at));
-            let told = asked.map(|evidence| format!("Asked {}: {}.", short(evidence.at), found_words(&evidence.claim)));
+            let told = looks_after(record, done_at)
+                .map(|evidence| format!("Asked {}: {}.", short(evidence.at), found_words(&evidence.claim)));
             let attempted = unless_any(told.collect(), "Nothing yet: the destination is asked within moments.");
             Followed { attempted, confirmed: unless_any(effects().collect(), "Nothing is confirmed yet.") }
         }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bulk::ChoosingView;
 use super::decision::DecisionView;
 use super::state::{StateBadge, TallyView, WindowView, key_window, state_badge, tally};
 use super::{ChipView, Lens, Moment, stake_in_words, target_in_words};
@@ -137,6 +138,8 @@ pub struct QueueView {
     pub sequence: String,
     /// The decision of the chosen row.
     pub chosen: Option<PanelView>,
+    /// Acting on many rows, for those who may.
+    pub choosing: Option<ChoosingView>,
 }
 
 /// One operation's decision beside the queue.
@@ -167,6 +170,8 @@ pub struct OperationsView {
     pub tools: Vec<String>,
     /// Destinations that occur.
     pub destinations: Vec<String>,
+    /// Acting on many rows, for those who may.
+    pub choosing: Option<ChoosingView>,
 }
 
 #[cfg(test)]

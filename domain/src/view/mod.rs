@@ -7,6 +7,7 @@ pub mod action;
 mod acts;
 pub mod arguments;
 pub mod budgets;
+pub mod bulk;
 pub mod decision;
 pub mod deliveries;
 pub mod explained;

@@ -54,6 +54,8 @@ pub struct OperationView {
     pub key_protection: String,
     /// Other operations.
     pub relatives: Vec<RelativeView>,
+    /// Bulk actions that it was part of: id, and what was asked when.
+    pub bulks: Vec<(String, String)>,
     /// Names that sources give it.
     pub aliases: Vec<String>,
     /// When it was read.

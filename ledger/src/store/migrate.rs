@@ -31,6 +31,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(3, "0003_execution"),
     migration!(4, "0004_workflows"),
     migration!(5, "0005_deliveries"),
+    migration!(6, "0006_bulk"),
 ];
 
 /// The newest schema that this binary knows.

@@ -4,6 +4,7 @@
 //! The other files hold every other statement, once.
 
 pub(crate) mod action;
+pub(crate) mod bulk;
 pub(crate) mod delivery;
 pub(crate) mod entry;
 pub(crate) mod fault;

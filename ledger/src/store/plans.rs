@@ -8,7 +8,7 @@ use tallystick_domain::query::{OperationQuery, QueueQuery};
 
 use super::list::{Statement, page_statement, queue_statement, search_statement, searched_to_statement};
 use super::value::Value;
-use super::{Conn, Tx, WORKSPACE, action, delivery, line, list, operation, people, sending, workflow};
+use super::{Conn, Tx, WORKSPACE, action, bulk, delivery, line, list, operation, people, sending, workflow};
 use crate::LedgerError;
 
 const ASKED: usize = 3;
@@ -48,6 +48,7 @@ fn statements() -> Vec<(&'static str, Statement)> {
     let mut all = pages();
     all.extend(queues());
     all.extend(lookups());
+    all.extend(bulks());
     all
 }
 
@@ -137,6 +138,18 @@ fn lookups() -> Vec<(&'static str, Statement)> {
         ("action_by_operation", fixed(action::OF_OPERATION, [page.clone(), vec![text()]].concat())),
         ("action_by_kind", fixed(action::OF_KIND, [page.clone(), vec![text()]].concat())),
         ("action_by_", fixed(action::OF_OPERATION_AND_KIND, [page, vec![text(), text()]].concat())),
+    ]
+}
+
+fn bulks() -> Vec<(&'static str, Statement)> {
+    let text = || Value::from("x");
+    vec![
+        ("bulk_running", fixed(bulk::RUNNING, vec![5_i64.into(), text(), 9_i64.into()])),
+        ("bulk_previewed", fixed(bulk::OLD_PREVIEWS, vec![5_i64.into(), 9_i64.into()])),
+        ("bulk", fixed(bulk::NEWEST, vec![9_i64.into()])),
+        ("bulk_item", fixed(bulk::ITEMS, vec![text()])),
+        ("bulk_item", fixed(bulk::WAITING, vec![text(), 9_i64.into()])),
+        ("bulk_item_by_operation", fixed(bulk::OF_OPERATION, vec![text(), 9_i64.into()])),
     ]
 }
 

@@ -21,7 +21,7 @@ pub(super) type Connection = PgConnection;
 
 #[expect(clippy::duplicate_mod, reason = "one text, compiled under each engine")]
 #[path = "shared.rs"]
-pub(super) mod shared;
+pub(crate) mod shared;
 
 /// Wall time, not the transaction's start (semantics 4.7).
 #[cfg(not(feature = "test-clock"))]

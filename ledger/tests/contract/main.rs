@@ -29,6 +29,7 @@ macro_rules! on_both {
 }
 
 mod acting;
+mod bulk;
 mod crash;
 mod deliveries;
 mod executing;

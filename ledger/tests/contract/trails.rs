@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tallystick_domain::action::ActionInput;
 use tallystick_domain::attempt::{End, ReportedOutcome};
+use tallystick_domain::bulk::Selection;
 use tallystick_domain::evidence::{Claim, Evidence, LinkedBy, Trust};
 use tallystick_domain::lease::Scope;
 use tallystick_domain::name::{ActionKey, DestinationName, SourceName, ToolName, WorkflowName};
@@ -36,7 +37,7 @@ const WITHOUT_TRAIL: [&str; 7] = [
     "limit_pages",
 ];
 
-/// Public functions whose body opens a unit of work, straight or by `press`.
+/// Public functions whose body opens a unit of work, straight or by a way that they share.
 fn public_writes() -> BTreeSet<String> {
     let folder = format!("{}/src", env!("CARGO_MANIFEST_DIR"));
     let mut writes = BTreeSet::new();
@@ -49,7 +50,8 @@ fn public_writes() -> BTreeSet<String> {
         for function in text.split("    pub async fn ").skip(1) {
             let name: String = function.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
             let body = function.split("\n    }\n").next().unwrap_or_default();
-            if body.contains(".write(") || body.contains(".press(") || body.contains("finish_refolds") {
+            let by_way_of = [".write(", ".press(", ".change_bulk(", "finish_refolds"];
+            if by_way_of.iter().any(|way| body.contains(way)) {
                 writes.insert(name);
             }
         }
@@ -148,6 +150,10 @@ async fn every_public_write_leaves_a_trail(rig: Rig) {
     shows!("advance_workflows", ledger.advance_workflows(5));
     let inbound = crate::deliveries::by_receipt("evt_1", "made", "ch_1");
     shows!("receive_delivery", ledger.receive_delivery(inbound));
+    let these = Selection::Chosen { operations: vec![id.clone()], from: None };
+    let bulk = shows!("preview_bulk", ledger.preview_bulk(&second, ActionInput::Comment {}, these));
+    shows!("start_bulk", ledger.start_bulk(&second, &bulk.id, bulk.hash, "seen"));
+    shows!("abort_bulk", ledger.abort_bulk(&second, &bulk.id));
     shows!("declare_restored", ledger.declare_restored(&admin(), at("2026-10-05T09:59:00Z")));
     shows!("acknowledge_restore", ledger.acknowledge_restore(&admin(), None));
 

@@ -57,6 +57,8 @@ kinds! {
     NOT_PERMITTED = "not-permitted", 403, "The role does not admit it";
     /// The second person is the first.
     SEPARATION_OF_DUTIES = "separation-of-duties", 403, "The second person must be somebody else";
+    /// Somebody else made the preview.
+    BULK_OF_ANOTHER = "bulk-of-another", 403, "Somebody else made the preview";
     /// No such place.
     NOT_FOUND = "not-found", 404, "There is nothing here";
     /// No such thing.
@@ -73,6 +75,8 @@ kinds! {
     GUARDS_FAILED = "guards-failed", 409, "It is not possible in this state";
     /// Only adopting makes it ours.
     OBSERVED_OPERATION = "observed-operation", 409, "The key belongs to an observed operation";
+    /// A bulk action that is over, too old or another.
+    BULK_NOT_STARTABLE = "bulk-not-startable", 409, "The bulk action cannot be started";
     /// The operation changed.
     STALE_VERSION = "stale-version", 412, "The operation changed";
     /// A body that is too long.
@@ -314,6 +318,7 @@ fn capital(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use tallystick_domain::action::Action;
+    use tallystick_domain::bulk::NotStartable;
     use tallystick_domain::decision::Verdict;
     use tallystick_domain::permission::{Permission, Role};
 
@@ -336,6 +341,8 @@ mod tests {
             Refusal::ObservedOperation { operation_id: text() },
             Refusal::Unknown { what: text(), name: text() },
             Refusal::GuardsFailed { transition: "T10".into(), failed: vec![] },
+            Refusal::BulkOfAnother { by: text() },
+            Refusal::BulkNotStartable { why: NotStartable::Expired },
         ];
         let named = |refusal: &Refusal| match refusal {
             Refusal::NotPermitted { .. } => 0,
@@ -351,8 +358,10 @@ mod tests {
             Refusal::ObservedOperation { .. } => 10,
             Refusal::Unknown { .. } => 11,
             Refusal::GuardsFailed { .. } => 12,
+            Refusal::BulkOfAnother { .. } => 13,
+            Refusal::BulkNotStartable { .. } => 14,
         };
-        assert!(all.iter().map(named).eq(0..13));
+        assert!(all.iter().map(named).eq(0..15));
         all
     }
 

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod budgets;
+mod bulk;
 mod canaries;
 mod cases;
 mod chaos;

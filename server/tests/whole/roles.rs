@@ -162,6 +162,10 @@ const ROUTES: &[(&str, &str, Least)] = &[
     ("post", "/api/v1/actions/{key}/decline", Least::Action),
     ("get", "/api/v1/actions/{key}", Least::Permission(Permission::Read)),
     ("get", "/api/v1/actions", Least::Permission(Permission::Read)),
+    ("post", "/api/v1/bulk", Least::Action),
+    ("get", "/api/v1/bulk/{id}", Least::Permission(Permission::Read)),
+    ("post", "/api/v1/bulk/{id}/start", Least::Action),
+    ("post", "/api/v1/bulk/{id}/abort", Least::Action),
     ("get", "/api/v1/live", Least::Permission(Permission::Read)),
 ];
 
@@ -187,6 +191,8 @@ fn body(path: &str) -> &'static str {
         "/api/v1/workflows/{name}" => r#"{"unwinds":"by_people"}"#,
         "/api/v1/actions/{key}/complete" => "{}",
         "/api/v1/actions/{key}/decline" => r#"{"reason":"no"}"#,
+        "/api/v1/bulk" => r#"{"action":"comment","operations":["none"]}"#,
+        "/api/v1/bulk/{id}/start" => r#"{"hash":"00","reason":"r"}"#,
         "/api/v1/operations/{id}/actions" => r#"{"action":"comment","reason":"r"}"#,
         _ => "",
     }

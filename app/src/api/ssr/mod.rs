@@ -2,6 +2,7 @@
 //! The only module under `cfg(feature = "ssr")`; what follows from it is declared here.
 
 mod acting;
+mod bulk;
 mod reading;
 mod rendering;
 mod workflows;
@@ -24,6 +25,7 @@ use tallystick_domain::view::Lens;
 use tallystick_ledger::{Ledger, LedgerError};
 
 pub use self::acting::{Fields, Press};
+pub use self::bulk::Chosen;
 pub use self::rendering::rendered;
 use self::zone::ZonePrinter;
 use super::ApiError;

@@ -91,6 +91,7 @@ impl Reader {
             as_of: lens.moment(queue.page.as_of),
             sequence: queue.page.sequence.to_string(),
             chosen,
+            choosing: self.choosing("queue", pairs, &lens).await?,
         })
     }
 
@@ -125,6 +126,7 @@ impl Reader {
             sequence: page.sequence.to_string(),
             tools: tools.iter().map(ToString::to_string).collect(),
             destinations: destinations.iter().map(ToString::to_string).collect(),
+            choosing: self.choosing("operations", pairs, &lens).await?,
         })
     }
 
@@ -166,6 +168,7 @@ impl Reader {
                 .iter()
                 .map(|relative| relative_view(relative.link, &relative.operation))
                 .collect(),
+            bulks: super::bulk::bulks_of(&examined.bulks, &lens),
             aliases: examined.aliases.iter().map(|(name, source)| format!("{name} in {source}")).collect(),
             as_of: lens.moment(examined.now),
             sequence: examined.sequence.to_string(),
@@ -278,6 +281,7 @@ impl Reader {
             rows: page.rows.iter().map(|record| line(record, &lens)).collect(),
             next: page.next.clone(),
             as_of: lens.moment(page.as_of),
+            bulks: if pairs.is_empty() { self.newest_bulks(&lens).await? } else { Vec::new() },
         })
     }
 
@@ -425,16 +429,16 @@ impl Reader {
     }
 }
 
-fn borrowed(pairs: &Pairs) -> impl Iterator<Item = (&str, &str)> {
+pub(super) fn borrowed(pairs: &Pairs) -> impl Iterator<Item = (&str, &str)> {
     pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()))
 }
 
 /// The value of one pair; nothing where it is absent or empty.
-fn value<'a>(pairs: &'a Pairs, name: &str) -> Option<&'a str> {
+pub(super) fn value<'a>(pairs: &'a Pairs, name: &str) -> Option<&'a str> {
     borrowed(pairs).find(|(key, value)| *key == name && !value.is_empty()).map(|(_, value)| value)
 }
 
-fn bad_query(error: &QueryError) -> ApiError {
+pub(super) fn bad_query(error: &QueryError) -> ApiError {
     let answer = ApiError::BadAddress { text: format!("{error}.") };
     set_status(&answer);
     answer

@@ -37,7 +37,7 @@ const LONGEST: Duration = Duration::from_mins(15);
 pub struct ChangeDocument {
     /// Rises with every change; the event's id.
     pub sequence: i64,
-    /// `operation`, `action`, `delivery`, `destination`, `tool`, `source` or `settings`.
+    /// `operation`, `action`, `bulk`, `delivery`, `destination`, `tool`, `source` or `settings`.
     pub topic: String,
     /// Which one.
     pub id: String,

@@ -2,6 +2,7 @@
 //! what a call may do is decided in the ledger, exactly as for the console's pages.
 
 pub mod actions;
+pub mod bulk;
 pub mod deliveries;
 pub mod destinations;
 pub mod document;
@@ -50,6 +51,10 @@ pub fn router() -> Router<AppState> {
         .route("/actions/{key}", get(actions::one))
         .route("/actions/{key}/complete", post(actions::complete))
         .route("/actions/{key}/decline", post(actions::decline))
+        .route("/bulk", post(bulk::preview))
+        .route("/bulk/{id}", get(bulk::one))
+        .route("/bulk/{id}/start", post(bulk::start))
+        .route("/bulk/{id}/abort", post(bulk::abort))
         .route("/openapi.json", get(openapi::document))
         .route("/events/schema.json", get(events::schema))
         .fallback(nothing_here)

@@ -5,7 +5,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
 use super::{
-    actions, deliveries, destinations, document, events, executing, live, operations, sources, tools, workflows,
+    actions, bulk, deliveries, destinations, document, events, executing, live, operations, sources, tools, workflows,
 };
 
 #[derive(OpenApi)]
@@ -33,6 +33,10 @@ use super::{
         actions::decline,
         actions::one,
         actions::list,
+        bulk::preview,
+        bulk::start,
+        bulk::abort,
+        bulk::one,
         executing::claim,
         executing::lease,
         executing::dispatch,

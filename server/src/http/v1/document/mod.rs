@@ -2,6 +2,7 @@
 //! UTC; whole numbers that may exceed 2^53 are strings; texts that came as bytes are given exactly.
 
 mod action;
+mod bulk;
 mod judged;
 mod operation;
 mod summary;
@@ -13,6 +14,7 @@ use tallystick_ledger::operations::Page;
 use utoipa::ToSchema;
 
 pub use action::{ActionDocument, ActorDocument};
+pub use bulk::{BulkDocument, BulkPageDocument};
 pub use judged::{ActionRulingDocument, AttemptDocument, DecisionDocument, EffectDocument, GroundDocument};
 pub use operation::{AliasDocument, ConflictDocument, Counts, JournalDocument, OperationDocument, RelativeDocument};
 pub use summary::{AttentionDocument, FindingDocument, ImpactDocument, KeyWindowDocument, OperationSummary};
