@@ -60,7 +60,7 @@ impl Ring {
 
     fn packages(self) -> &'static [&'static str] {
         match self {
-            Self::Tools => &["xtask"],
+            Self::Tools => &["xtask", "tallystick-fuzz", "tallystick-destination"],
             Self::Domain => &["tallystick-domain"],
             Self::Contract => &["tallystick-ledger"],
             Self::Server => &["tallystick-app", "tallystick"],
