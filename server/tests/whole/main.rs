@@ -5,6 +5,8 @@ mod bad_input;
 mod budgets;
 mod canaries;
 mod cases;
+mod cases_live;
+mod cases_live_more;
 mod chaos;
 mod cuts;
 mod executing;
