@@ -16,6 +16,9 @@ use crate::executing::{Scene, declaration};
 use crate::support::Answer;
 use crate::webhooks::{Told, blind, reading};
 
+/// What an operation whose answer was lost is called: on a busy machine the deadline may come first.
+pub const LOST: &[&str] = &["uncertain(reset)", "uncertain(timeout)"];
+
 /// A tool of one class whose contract has these members beside the usual ones.
 pub async fn declare(scene: &Scene, tool: &str, class: &str, contract: Value) {
     let mut declared = declaration(class, &contract);
@@ -215,7 +218,7 @@ async fn r05_a_retry_after_the_key_was_forgotten_is_refused_and_two_people_say_w
     declare(&scene, "stock", "irreversible", contract).await;
     let id = new(&scene, "stock", "stock:sku-9:recount-3", json!({"intent": "sku-9", "delta": 12})).await;
     approve(&scene, id.as_str()).await;
-    scene.until(&id, &["uncertain(reset)"]).await;
+    scene.until(&id, LOST).await;
     let fresh = scene.operation(id.as_str()).await;
     assert_eq!(fresh["key_protects"], true);
     assert_verdicts(&fresh, &[("rerun_same_key", "confirm"), ("rerun_new", "forbidden")]);
@@ -254,11 +257,11 @@ async fn r08_a_first_tool_replayed_by_the_approval_of_a_second_runs_once() {
     let (a, b) = (json!({"intent": "ns-a", "name": "ns-a"}), json!({"intent": "ns-b", "name": "ns-b"}));
     let first = new(&scene, "namespace.create", "run-5:create:ns-a", a.clone()).await;
     approve(&scene, first.as_str()).await;
-    scene.until(&first, &["uncertain(reset)"]).await;
+    let lost = scene.until(&first, LOST).await;
     let second = new(&scene, "namespace.create", "run-5:create:ns-b", b).await;
     // The graph starts its node again before each approval.
     let again = propose(&scene, "namespace.create", "run-5:create:ns-a", a.clone()).await;
-    assert_eq!(replayed(&again, &first), "uncertain(reset)", "what is not known is said, and not tried again");
+    assert_eq!(replayed(&again, &first), lost, "what is not known is said, and not tried again");
     assert_verdicts(
         &scene.operation(first.as_str()).await,
         &[("approve", "forbidden"), ("rerun_same_key", "forbidden")],
@@ -275,36 +278,101 @@ async fn r08_a_first_tool_replayed_by_the_approval_of_a_second_runs_once() {
     scene.end().await;
 }
 
+/// A model calls the tool that charges order 7.
+async fn call(scene: &Scene, key: &str, tool_call_id: &str) -> Answer {
+    let body = json!({"operation_key": key, "tool": "charge", "tool_call_id": tool_call_id,
+        "arguments": {"intent": "order-7", "amount_minor": 900}});
+    scene.app.client(Role::Automation).post("/api/v1/operations", &body).await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn r09_a_run_that_starts_over_gets_its_result_and_a_key_of_the_run_is_asked_about() {
     let mut scene = Scene::start_with(Plan::default(), json!({})).await;
-    let arguments = json!({"intent": "order-7", "amount_minor": 900});
-    let call = async |key: &str, call: &str| {
-        let body = json!({"operation_key": key, "tool": "charge", "arguments": arguments, "tool_call_id": call});
-        scene.app.client(Role::Automation).post("/api/v1/operations", &body).await
-    };
-    let made = call("run-8:charge:order-7", "call_1").await;
+    let made = call(&scene, "run-8:charge:order-7", "call_1").await;
     let id = OperationId::parse(made.json()["id"].as_str().unwrap()).unwrap();
     approve(&scene, id.as_str()).await;
     scene.until(&id, &["succeeded"]).await;
     // The model's answer was 500; the whole run starts over. A tool call's id is of the turn, not of the intent.
-    let call = async |key: &str, call: &str| {
-        let body = json!({"operation_key": key, "tool": "charge", "arguments": arguments, "tool_call_id": call});
-        scene.app.client(Role::Automation).post("/api/v1/operations", &body).await
-    };
-    let again = call("run-8:charge:order-7", "call_2").await;
+    let again = call(&scene, "run-8:charge:order-7", "call_2").await;
     assert_eq!(replayed(&again, &id), "succeeded");
     assert_eq!(again.json()["receipt"], "ob_1", "the result that was thrown away");
     let known = scene.operation(id.as_str()).await;
     assert_eq!(known["counts"], json!({"operations": 1, "attempts": 1, "effects": 1}));
     assert_verdicts(&known, &[("rerun_new", "forbidden"), ("rerun_same_key", "forbidden")]);
     // A key made anew by each run is no name of the intent.
-    let other = call("run-9:charge:order-7", "call_3").await.json();
+    let other = call(&scene, "run-9:charge:order-7", "call_3").await.json();
     assert_finding(&other, id.as_str());
     let other = other["id"].as_str().unwrap();
-    refused(&scene, other, json!({"action": "approve", "reason": "checked"})).await;
+    let why = refused(&scene, other, json!({"action": "approve", "reason": "checked"})).await;
+    assert!(why.contains("ame intent"), "{why}");
     scene.act(other, Role::Approver, json!({"action": "deny", "reason": "it is the same charge"})).await;
     assert_eq!(scene.operation(other).await["state"], "denied");
     assert_eq!((scene.effects("order-7"), scene.destination.report().writes), (1, 1));
+    scene.end().await;
+}
+
+async fn pause(scene: &Scene, is_paused: bool) {
+    let answer = scene
+        .app
+        .client(Role::Administrator)
+        .put("/api/v1/destinations/psp/pause", &json!({"is_paused": is_paused}))
+        .await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+}
+
+/// Whatever could be sent before this has been sent.
+async fn send_another(scene: &mut Scene, key: &str) {
+    let id = new(scene, "transfer", key, json!({"intent": key, "to": "acct-2", "amount_minor": 1})).await;
+    approve(scene, id.as_str()).await;
+    scene.until(&id, &["succeeded"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r21_only_the_arguments_that_were_approved_are_sent_and_only_while_the_approval_lives() {
+    let plan = Plan { keeps_requests: true, ..Plan::default() };
+    let mut scene = Scene::start_configured(plan, |_| {}).await;
+    declare(&scene, "transfer", "irreversible", json!({"approval_life_s": 300})).await;
+    pause(&scene, true).await;
+    let wire = |amount: u64| json!({"intent": "wire-77", "to": "acct-1", "amount_minor": amount});
+    let id = new(&scene, "transfer", "wire:77", wire(10_000)).await;
+    approve(&scene, id.as_str()).await;
+    // A hook rewrites the arguments after the approval.
+    let problem =
+        propose(&scene, "transfer", "wire:77", wire(1_000_000)).await.assert_problem(422, "operation-key-conflict");
+    let change = &problem["changes"][0];
+    assert_eq!((&change["before"], &change["after"]), (&json!("10000"), &json!("1000000")), "{change}");
+    assert_eq!(scene.state(&id).await, "authorized", "the first proposal and its approval stand");
+    // Taken over by a person they are version 2, and nobody has approved that.
+    let rewritten = json!({"action": "change_arguments", "arguments": wire(1_000_000), "reason": "the hook says so"});
+    scene.act(id.as_str(), Role::Operator, rewritten).await;
+    pause(&scene, false).await;
+    send_another(&mut scene, "wire:78").await;
+    let changed = scene.operation(id.as_str()).await;
+    assert_eq!((&changed["state"], &changed["attempt_count"]), (&json!("proposed"), &json!(0)));
+    let approver =
+        async |scene: &Scene| scene.app.client(Role::Approver).get(&format!("/api/v1/operations/{id}")).await.json();
+    assert_row(&approver(&scene).await, "32", "approve");
+    // Who changed them has proposed them.
+    assert_verdicts(&changed, &[("approve", "forbidden")]);
+    // Edited, and approved as edited; it waits until the approval has run out.
+    pause(&scene, true).await;
+    let edited = json!({"action": "change_arguments", "arguments": wire(9_000), "reason": "less"});
+    scene.act(id.as_str(), Role::Operator, edited).await;
+    approve(&scene, id.as_str()).await;
+    pass(&mut scene, Duration::from_secs(301)).await;
+    pause(&scene, false).await;
+    send_another(&mut scene, "wire:79").await;
+    let expired = scene.operation(id.as_str()).await;
+    assert_eq!(expired["state"], "approval_expired");
+    assert_row(&approver(&scene).await, "34", "renew");
+    assert_eq!(scene.effects("wire-77"), 0);
+    let renewed = json!({"action": "renew", "reason": "still right", "confirmation": "77"});
+    scene.act(id.as_str(), Role::Approver, renewed).await;
+    scene.until(&id, &["succeeded"]).await;
+    let seen = scene.destination.seen();
+    let bodies = seen.iter().map(|seen| String::from_utf8_lossy(&seen.bytes).into_owned());
+    let sent: Vec<_> = bodies.filter(|body| body.contains("\"intent\":\"wire-77\"")).collect();
+    assert!(matches!(sent.as_slice(), [one] if one.contains("\"amount_minor\":9000,")), "{sent:?}");
+    assert_eq!(scene.effects("wire-77"), 1);
     scene.end().await;
 }

@@ -9,12 +9,11 @@ use tallystick_domain::name::OperationId;
 use tallystick_domain::permission::Role;
 
 use crate::cases_live::{
-    approve, assert_finding, assert_row, assert_verdicts, by_two, declare, declare_cancel, new, pass, propose, refused,
-    replayed, send,
+    LOST, approve, assert_finding, assert_row, assert_verdicts, by_two, declare, declare_cancel, new, pass, propose,
+    refused, replayed, send,
 };
 use crate::executing::Scene;
 use crate::support::Answer;
-use crate::webhooks::blind;
 
 /// A scene with a tool that only executors of somebody else carry out; they are believed.
 async fn outside(class: &str, contract: Value) -> Scene {
@@ -60,42 +59,67 @@ async fn carry_out(scene: &Scene, intent: &str) -> String {
 
 const NOW: &str = "2026-10-05T08:00:00Z";
 
-#[tokio::test(flavor = "multi_thread")]
-async fn r10_an_orphan_that_goes_on_after_its_engines_timeout_is_not_run_beside() {
-    let mut scene = outside("reversible", json!({})).await;
+/// Sent by one worker that somebody gave up on: by this word the operation stands at a timeout.
+async fn given_up(word: Value) -> (Scene, OperationId) {
+    let look_up = json!({"by": "key", "consistency": "strong", "complete": true});
+    let contract = json!({"lookup": look_up, "client_deadline_s": 600, "max_arrival_delay_s": 60});
+    let mut scene = outside("reversible", contract).await;
     let id = new(&scene, "outside", "wf-12:sync-seats:7", json!({"workspace": "w7", "seats": 41})).await;
     approve(&scene, id.as_str()).await;
     assert_eq!(claim(&scene, "w-a", NOW).await.len(), 1);
     assert_eq!(dispatch(&scene, &id, 1, "w-a").await.json()["send"], true);
-    // The engine gave up. The code that it started did not hear of it.
-    let gave_up = json!({"epoch": 1, "outcome": "timeout", "reported_by": "engine"});
-    assert_eq!(outcome(&scene, &id, gave_up).await.json()["status"], "uncertain(timeout)");
-    for wait in [Duration::ZERO, Duration::from_mins(2), Duration::from_hours(1)] {
-        pass(&mut scene, wait).await;
-        assert!(claim(&scene, "w-b", NOW).await.is_empty(), "after {wait:?}");
-        for epoch in [1, 2] {
-            dispatch(&scene, &id, epoch, "w-b").await.assert_problem(409, "guards-failed");
-        }
-        let uncertain = scene.operation(id.as_str()).await;
-        assert_eq!(uncertain["state"], "uncertain(timeout)");
-        assert_row(&uncertain, "20", "escalate");
-        assert_verdicts(
-            &uncertain,
-            &[("rerun_same_key", "forbidden"), ("rerun_new", "forbidden"), ("mark_failed", "dual")],
-        );
+    pass(&mut scene, Duration::from_secs(599)).await;
+    assert_eq!(outcome(&scene, &id, word).await.json()["status"], "uncertain(timeout)");
+    // Another worker is offered nothing, and gets no permit.
+    assert!(claim(&scene, "w-b", NOW).await.is_empty());
+    for epoch in [1, 2] {
+        dispatch(&scene, &id, epoch, "w-b").await.assert_problem(409, "guards-failed");
     }
-    let attempt = scene.operation(id.as_str()).await["attempts"][0].clone();
+    pass(&mut scene, Duration::from_hours(1)).await;
+    let uncertain = scene.operation(id.as_str()).await;
+    let absent = json!({"id": "asked-1", "claim": "absent", "linked_by": "key", "sent_at": scene.now.to_string(),
+        "key": uncertain["attempts"][0]["destination_key"]});
+    let answer = post(&scene, &format!("operations/{id}/evidence"), absent).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    pass(&mut scene, Duration::from_mins(10)).await;
+    (scene, id)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r10_an_orphan_that_goes_on_after_its_engines_timeout_is_not_run_beside() {
+    // The engine gave up; the code that it started did not hear of it.
+    let (scene, id) = given_up(json!({"epoch": 1, "outcome": "timeout", "reported_by": "engine"})).await;
+    let uncertain = scene.operation(id.as_str()).await;
+    assert_eq!(uncertain["state"], "uncertain(timeout)");
     assert_eq!(
-        (&attempt["closed_by"], &attempt["text"]),
-        (&Value::Null, &json!("no answer in time; it may have happened")),
-        "{attempt:#}"
+        uncertain["attempts"][0]["closed_by"],
+        Value::Null,
+        "K6: absent, and its sender is not proved to have ended"
     );
+    assert_row(&uncertain, "17", "escalate");
+    assert_verdicts(&uncertain, &[("rerun_same_key", "forbidden"), ("rerun_new", "dual"), ("mark_failed", "dual")]);
+    assert!(claim(&scene, "w-b", NOW).await.is_empty());
     let receipt = carry_out(&scene, "seats-w7").await;
     let done = outcome(&scene, &id, json!({"epoch": 1, "outcome": "ok", "http": 201, "receipt": receipt})).await;
     assert_eq!(done.json()["status"], "succeeded", "{}", done.text());
     assert!(claim(&scene, "w-b", NOW).await.is_empty());
     let known = scene.operation(id.as_str()).await;
     assert_eq!(known["counts"], json!({"operations": 1, "attempts": 1, "effects": 1}));
+    assert_eq!(scene.effects("seats-w7"), 1);
+    scene.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r10_what_the_sender_itself_gave_up_and_is_absent_goes_on_with_the_next_worker() {
+    let (scene, id) = given_up(json!({"epoch": 1, "outcome": "timeout"})).await;
+    assert_eq!(scene.operation(id.as_str()).await["attempts"][0]["closed_by"], "K6");
+    let held = claim(&scene, "w-b", NOW).await;
+    let epoch = held[0]["epoch"].as_u64().unwrap();
+    assert_eq!(dispatch(&scene, &id, epoch, "w-b").await.json()["attempt"], 2);
+    let receipt = carry_out(&scene, "seats-w7").await;
+    let told = json!({"epoch": epoch, "outcome": "ok", "http": 201, "receipt": receipt});
+    assert_eq!(outcome(&scene, &id, told).await.json()["status"], "succeeded");
+    assert_eq!(scene.operation(id.as_str()).await["counts"], json!({"operations": 1, "attempts": 2, "effects": 1}));
     assert_eq!(scene.effects("seats-w7"), 1);
     scene.end().await;
 }
@@ -134,6 +158,33 @@ async fn r11_of_all_who_claim_in_one_millisecond_one_may_send_and_a_sweep_adopts
     scene.end().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn r11_a_recoverer_that_runs_it_without_a_claim_is_found_by_what_it_made() {
+    let scene = outside("irreversible", json!({})).await;
+    let id = new(&scene, "outside", "wf-124", json!({"entry": "e-2"})).await;
+    approve(&scene, id.as_str()).await;
+    claim(&scene, "w-1", NOW).await;
+    dispatch(&scene, &id, 1, "w-1").await;
+    let receipt = carry_out(&scene, "e-2").await;
+    outcome(&scene, &id, json!({"epoch": 1, "outcome": "ok", "http": 201, "receipt": receipt})).await;
+    // Its claim was refused, and it did it anyway.
+    dispatch(&scene, &id, 2, "w-2").await.assert_problem(409, "guards-failed");
+    let surplus = carry_out(&scene, "e-2").await;
+    outcome(&scene, &id, json!({"epoch": 2, "outcome": "ok", "receipt": surplus}))
+        .await
+        .assert_problem(422, "bad-field");
+    let key = scene.operation(id.as_str()).await["attempts"][0]["destination_key"].clone();
+    let found = json!({"id": "copy", "claim": "executed", "receipt": surplus, "linked_by": "key", "key": key});
+    assert_eq!(post(&scene, &format!("operations/{id}/evidence"), found).await.status, 200);
+    let doubled = scene.operation(id.as_str()).await;
+    assert_eq!((&doubled["state"], &doubled["receipt"]), (&json!("contradicted(duplicate)"), &json!("ob_1")));
+    assert_eq!(doubled["counts"], json!({"operations": 1, "attempts": 1, "effects": 2}));
+    assert_finding(&doubled, "2 effects for 1 intent");
+    assert_row(&doubled, "3", "pick_verdict");
+    assert_eq!(scene.effects("e-2"), 2, "as the record says");
+    scene.end().await;
+}
+
 /// All at once.
 async fn futures<F: Future>(all: impl Iterator<Item = F>) -> Vec<F::Output> {
     futures_util::future::join_all(all).await
@@ -147,7 +198,8 @@ async fn r12_a_mailing_offered_again_every_hour_is_not_begun_again_and_nobody_ge
     approve(&scene, mailing.as_str()).await;
     assert_eq!(claim(&scene, "w-0", NOW).await.len(), 1);
     assert_eq!(dispatch(&scene, &mailing, 1, "w-0").await.json()["send"], true);
-    // Every recipient is an operation of its own, proposed again by every delivery of the job. One answer is lost.
+    // A delivery of the broker is a claim that is asked for, and every recipient proposed: each is an operation of its own.
+    // The answer about the first is lost.
     let contract = Contract { stores: Stores::Nothing, ..Contract::default() };
     scene.destination.set_plan(Plan { contract, failures: [Failure::ApplyThenDrop].into(), ..Plan::default() });
     let recipients = ["ada", "ben", "cleo"];
@@ -155,6 +207,7 @@ async fn r12_a_mailing_offered_again_every_hour_is_not_begun_again_and_nobody_ge
     for name in recipients {
         let id = new(&scene, "mail", &format!("mailing:evt-4:recipient:{name}"), json!({"intent": name})).await;
         approve(&scene, id.as_str()).await;
+        scene.until(&id, &["succeeded", LOST[0], LOST[1]]).await;
         ids.push(id);
     }
     for hour in 1..=3 {
@@ -207,12 +260,19 @@ async fn undo_of(scene: &Scene, id: &OperationId) -> Option<OperationId> {
     OperationId::parse(undo["id"].as_str().unwrap()).ok()
 }
 
+/// How far the undo of the first step is, and how the workflow ended.
+async fn going(scene: &Scene) -> (Value, Value) {
+    let workflow = scene.app.client(Role::Viewer).get("/api/v1/workflows/saga-3").await.json();
+    (workflow["steps"][0]["compensation"].clone(), workflow["ending"]["ending"].clone())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn r16_a_refund_waits_for_the_unresolved_step_keeps_its_receipt_and_is_never_called_done_before_it_is() {
     let look_ups_down = Contract { look_ups: LookUps::Down, ..Contract::default() };
     let plan = Plan { contract: look_ups_down, keeps_requests: true, ..Plan::default() };
-    let mut scene =
-        Scene::start_with(plan.clone(), json!({"stores": "2xx_only", "compensation": {"tool": "cancel"}})).await;
+    let contract = json!({"stores": "2xx_only", "compensation": {"tool": "cancel"}, "client_deadline_s": 5,
+        "lookup_count": 3, "lookup_span_s": 60});
+    let mut scene = Scene::start_with(plan.clone(), contract).await;
     declare_cancel(&scene).await;
     let client = scene.app.client(Role::Automation);
     client.put("/api/v1/workflows/saga-3", &json!({"unwinds": "by_itself"})).await;
@@ -235,31 +295,27 @@ async fn r16_a_refund_waits_for_the_unresolved_step_keeps_its_receipt_and_is_nev
         }
         wake.changed().await.unwrap();
     };
-    assert_eq!(
-        (scene.state(&refund).await.as_str(), scene.destination.report().effects["saga-3:charge"]),
-        ("proposed", 1)
-    );
-    let contract = Contract { stores: Stores::Nothing, look_ups: LookUps::Down, ..Contract::default() };
-    scene.destination.set_plan(Plan {
-        contract,
-        failures: [Failure::ApplyThenDrop].into(),
-        keeps_requests: true,
-        ..Plan::default()
-    });
+    assert_eq!(scene.state(&refund).await, "proposed");
+    assert_eq!(scene.destination.report().effects["saga-3:charge"], 1, "it needs an approval of its own");
+    let contract = Contract { stores: Stores::Nothing, ..Contract::default() };
+    scene.destination.set_plan(Plan { contract, failures: [Failure::ApplyThenDrop].into(), ..plan });
     approve(&scene, refund.as_str()).await;
-    scene.until(&refund, &["uncertain(reset)"]).await;
+    scene.until(&refund, LOST).await;
     let charged = scene.operation(charge.as_str()).await;
     assert_eq!(charged["state"], "succeeded", "not refunded before a receipt says so");
     assert_row(&charged, "28", "look_up");
     assert_verdicts(&charged, &[("compensate", "forbidden"), ("rerun_new", "forbidden")]);
-    let workflow = async |scene: &Scene| scene.app.client(Role::Viewer).get("/api/v1/workflows/saga-3").await.json();
-    assert_eq!(workflow(&scene).await["ending"], Value::Null, "{:#}", workflow(&scene).await);
+    assert_eq!(going(&scene).await, (json!("running"), Value::Null));
     pass(&mut scene, Duration::from_hours(25)).await;
     let stuck = scene.operation(charge.as_str()).await;
     assert_row(&stuck, "28a", "escalate");
     assert_eq!(stuck["attention"]["reason"], "compensation_stuck", "{stuck:#}");
+    assert_verdicts(&stuck, &[("compensate", "forbidden"), ("waive", "dual")]);
+    assert_eq!(going(&scene).await, (json!("stuck"), Value::Null));
     by_two(&scene, &refund, json!({"action": "mark_succeeded", "receipt": "un_ob_1"})).await;
     assert_eq!(scene.state(&refund).await, "succeeded.attested");
+    assert_eq!(going(&scene).await, (json!("compensated"), json!("undone")));
+    assert_verdicts(&scene.operation(charge.as_str()).await, &[("compensate", "forbidden")]);
     // It came from the kept receipt, and went out once.
     let seen = scene.destination.seen();
     let refunds: Vec<_> = seen.iter().filter(|seen| seen.bytes.starts_with(b"POST /objects/ob_1/cancel ")).collect();
@@ -300,76 +356,28 @@ async fn r19_a_replica_whose_clock_is_behind_does_not_fire_a_tick_that_was_fired
     scene.end().await;
 }
 
-async fn pause(scene: &Scene, is_paused: bool) {
-    let answer = scene
-        .app
-        .client(Role::Administrator)
-        .put("/api/v1/destinations/psp/pause", &json!({"is_paused": is_paused}))
-        .await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
-}
-
 #[tokio::test(flavor = "multi_thread")]
-async fn r21_only_the_arguments_that_were_approved_are_sent_and_only_while_the_approval_lives() {
-    let (plan, _) = blind(Failure::Throttle);
-    let mut scene = Scene::start_configured(Plan { failures: [].into(), keeps_requests: true, ..plan }, |_| {}).await;
-    declare(&scene, "transfer", "irreversible", json!({"approval_life_s": 300})).await;
-    pause(&scene, true).await;
-    let wire = |amount: u64| json!({"intent": "wire-77", "to": "acct-1", "amount_minor": amount});
-    let id = new(&scene, "transfer", "wire:77", wire(10_000)).await;
-    approve(&scene, id.as_str()).await;
-    // A hook rewrites the arguments after the approval.
-    let problem =
-        propose(&scene, "transfer", "wire:77", wire(1_000_000)).await.assert_problem(422, "operation-key-conflict");
-    let change = json!({"path": "/amount_minor", "before": "10000", "after": "1000000"});
-    assert_eq!((&problem["changes"][0]["path"], &problem["changes"][0]["after"]), (&change["path"], &change["after"]));
-    assert_eq!(scene.state(&id).await, "authorized", "the first proposal and its approval stand");
-    // Taken over by a person they are version 2, and nobody has approved that.
-    let rewritten = json!({"action": "change_arguments", "arguments": wire(1_000_000), "reason": "the hook says so"});
-    scene.act(id.as_str(), Role::Operator, rewritten).await;
-    pause(&scene, false).await;
-    pass(&mut scene, Duration::from_secs(20)).await;
-    let changed = scene.operation(id.as_str()).await;
-    assert_eq!((&changed["state"], &changed["attempt_count"]), (&json!("proposed"), &json!(0)));
-    let approver =
-        async |scene: &Scene| scene.app.client(Role::Approver).get(&format!("/api/v1/operations/{id}")).await.json();
-    assert_row(&approver(&scene).await, "32", "approve");
-    // Who changed them has proposed them.
-    assert_verdicts(&changed, &[("approve", "forbidden")]);
-    // An approver edits, and approves what was edited; it waits until the approval has run out.
-    pause(&scene, true).await;
-    let edited = json!({"action": "change_arguments", "arguments": wire(9_000), "reason": "less"});
-    scene.act(id.as_str(), Role::Operator, edited).await;
-    approve(&scene, id.as_str()).await;
-    pass(&mut scene, Duration::from_secs(301)).await;
-    pause(&scene, false).await;
-    let expired = scene.operation(id.as_str()).await;
-    assert_eq!(expired["state"], "approval_expired");
-    assert_row(&approver(&scene).await, "34", "renew");
-    assert_eq!(scene.destination.report().writes, 0);
-    let renewed = json!({"action": "renew", "reason": "still right", "confirmation": "77"});
-    scene.act(id.as_str(), Role::Approver, renewed).await;
-    scene.until(&id, &["succeeded"]).await;
-    let seen = scene.destination.seen();
-    let sent: Vec<String> = seen.iter().map(|seen| String::from_utf8_lossy(&seen.bytes).into_owned()).collect();
-    assert_eq!(sent.len(), 1, "{sent:?}");
-    assert!(sent[0].contains("\"amount_minor\":9000,") || sent[0].contains("\"amount_minor\":9000}"), "{}", sent[0]);
-    assert_eq!(scene.effects("wire-77"), 1);
-    scene.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn r21_an_approval_taken_back_after_the_claim_is_looked_at_again_before_the_send() {
-    let scene = outside("irreversible", json!({})).await;
-    let id = new(&scene, "outside", "wire:78", json!({"amount_minor": 10_000})).await;
-    approve(&scene, id.as_str()).await;
-    let held = claim(&scene, "tool", NOW).await;
-    assert_eq!((held.len(), &held[0]["arguments"]), (1, &json!({"amount_minor": 10_000})));
-    scene.act(id.as_str(), Role::Approver, json!({"action": "revoke", "reason": "the policy changed"})).await;
-    let problem = dispatch(&scene, &id, 1, "tool").await.assert_problem(409, "guards-failed");
-    assert!(problem["failed"].to_string().contains("approval_live"), "{problem}");
-    let stopped = scene.operation(id.as_str()).await;
-    assert_eq!((&stopped["state"], &stopped["attempt_count"]), (&json!("proposed"), &json!(0)));
-    assert!(claim(&scene, "tool", NOW).await.is_empty());
-    scene.end().await;
+async fn r21_an_approval_that_ended_after_the_claim_is_looked_at_again_before_the_send() {
+    for is_revoked in [true, false] {
+        let mut scene = outside("irreversible", json!({"approval_life_s": 300})).await;
+        let id = new(&scene, "outside", "wire:78", json!({"amount_minor": 10_000})).await;
+        approve(&scene, id.as_str()).await;
+        let held = claim(&scene, "tool", NOW).await;
+        assert_eq!((held.len(), &held[0]["arguments"]), (1, &json!({"amount_minor": 10_000})));
+        if is_revoked {
+            scene.act(id.as_str(), Role::Approver, json!({"action": "revoke", "reason": "the policy changed"})).await;
+        } else {
+            // The lease goes on for 600 s.
+            scene.app.set_clock("2026-10-05T08:05:01Z").await;
+        }
+        let problem = dispatch(&scene, &id, 1, "tool").await.assert_problem(409, "guards-failed");
+        let guards: Vec<_> = problem["failed"].as_array().unwrap().iter().map(|failed| &failed["guard"]).collect();
+        assert_eq!(guards, ["approval_live"], "{problem}");
+        pass(&mut scene, Duration::from_secs(302)).await;
+        let stopped = scene.operation(id.as_str()).await;
+        let state = if is_revoked { "proposed" } else { "approval_expired" };
+        assert_eq!((&stopped["state"], &stopped["attempt_count"]), (&json!(state), &json!(0)));
+        assert!(claim(&scene, "tool", NOW).await.is_empty());
+        scene.end().await;
+    }
 }
