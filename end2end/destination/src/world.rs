@@ -99,6 +99,8 @@ pub enum Failure {
     Throttle,
     /// It does not happen; 402.
     Decline,
+    /// It does not happen; 409.
+    Conflict,
     /// It does not happen; 503.
     Unavailable,
 }
@@ -322,6 +324,7 @@ impl World {
             }
             Some(Failure::NoContent) => return Some(Response::empty(204)),
             Some(Failure::Unavailable) => return Some(Response::json(503, &error("unavailable"))),
+            Some(Failure::Conflict) => return Some(Response::json(409, &error("conflict"))),
             _ => {}
         }
         let key = request.header("idempotency-key").map(str::to_owned);

@@ -6,6 +6,8 @@ mod budgets;
 mod bulk;
 mod canaries;
 mod cases;
+mod cases_live;
+mod cases_live_more;
 mod chaos;
 mod cuts;
 mod executing;

@@ -54,7 +54,7 @@ fn seconds(at: Timestamp) -> i64 {
 }
 
 /// How deliveries are read, beside what every charge declares. Without `names` nothing but the receipt links.
-fn reading(contract: &Value, names: bool) -> Value {
+pub fn reading(contract: &Value, names: bool) -> Value {
     let mut declared = declaration("reversible", contract);
     declared["deliveries"] = json!({
         "events": [{"type": "object.created", "means": "executed"}, {"type": "object.cancelled", "means": "reversed"}],
@@ -68,15 +68,15 @@ fn reading(contract: &Value, names: bool) -> Value {
 }
 
 /// A scene whose destination delivers to our own address.
-struct Told {
-    scene: Scene,
+pub struct Told {
+    pub scene: Scene,
     address: SocketAddr,
     plan: Plan,
     _secrets: Secrets,
 }
 
 impl Told {
-    async fn start(plan: Plan, delivers: Delivers, declared: Value) -> Self {
+    pub async fn start(plan: Plan, delivers: Delivers, declared: Value) -> Self {
         let secrets = Secrets::new();
         let scene = Scene::start_configured(plan.clone(), |config| secrets.configure(config)).await;
         scene.app.declare("charge", declared).await;
@@ -90,7 +90,7 @@ impl Told {
     }
 
     /// From now on the destination tells like this; its clock is so many seconds ahead.
-    fn tells(&self, delivers: Delivers, times: u32, ahead: i64) {
+    pub fn tells(&self, delivers: Delivers, times: u32, ahead: i64) {
         let webhooks = Webhooks {
             address: self.address,
             path: "/webhooks/psp".into(),
@@ -116,7 +116,7 @@ async fn deliveries(app: &App) -> Vec<Value> {
 }
 
 /// Nothing can be looked up, and a repeat is not covered: only what the destination tells can say what happened.
-fn blind(failure: Failure) -> (Plan, Value) {
+pub fn blind(failure: Failure) -> (Plan, Value) {
     let contract = Contract { look_ups: LookUps::Down, stores: Stores::Nothing, ..Contract::default() };
     let plan = Plan { contract, failures: [failure].into(), ..Plan::default() };
     (plan, json!({"stores": "2xx_only", "lookup_count": 3, "lookup_span_s": 60}))
