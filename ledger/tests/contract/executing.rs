@@ -126,10 +126,15 @@ fn failed_guards(error: &LedgerError) -> Vec<Guard> {
     failed.iter().map(|result| result.guard).collect()
 }
 
+/// How many races; a soak asks for more.
+fn races() -> u32 {
+    std::env::var("TALLYSTICK_RACES").map_or(50, |count| count.parse().unwrap())
+}
+
 async fn one_of_two_who_race_gets_the_lease(rig: Rig) {
     start(&rig).await;
     let other = rig.another().await;
-    for number in 0..50 {
+    for number in 0..races() {
         let id = authorised(&rig, &format!("order-{number}")).await;
         let (one, two) = tokio::join!(claim(&rig.ledger, "one"), claim(&other, "two"));
         let held: Vec<Claimed> = one.into_iter().chain(two).collect();

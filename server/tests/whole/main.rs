@@ -17,6 +17,7 @@ mod localstripe;
 mod operations;
 mod oracle;
 mod process;
+mod rates;
 mod roles;
 mod scene;
 mod security;

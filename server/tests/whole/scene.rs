@@ -78,6 +78,13 @@ impl Scene {
         }
     }
 
+    /// What processes that start from now on pay retries from.
+    pub fn pay_retries_from(&self, budget: &str) {
+        let path = self.folder.path().join("tallystick.toml");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(path, text.replace("budget = \"ratio\"", &format!("budget = \"{budget}\""))).unwrap();
+    }
+
     pub fn process(&self, failpoint: Option<&str>) -> Process {
         let environment: Vec<_> = failpoint.map(|name| ("TALLYSTICK_FAILPOINT", name.to_owned())).into_iter().collect();
         self.process_with(&environment)
