@@ -72,18 +72,23 @@ impl Record {
     pub fn newest_lease(&self) -> Option<Lease<'_>> {
         let epoch = self.epoch();
         let claim = self.claims().find(|claim| claim.epoch == epoch)?;
-        let mut until = claim.until;
         if self.facts.reports().any(|report| report.ends_guarded(epoch)) {
             return None;
         }
-        for fact in self.facts.acts() {
-            match fact {
-                Fact::LeaseRenewed { epoch: of, until: later, .. } if *of == epoch => until = until.max(*later),
-                Fact::Released { epoch: of, .. } if *of == epoch => return None,
-                _ => {}
-            }
+        let released = |fact: &Fact| matches!(fact, Fact::Released { epoch: of, .. } if *of == epoch);
+        if self.facts.acts().any(released) {
+            return None;
         }
-        Some(Lease { claim, until })
+        Some(Lease { claim, until: self.lease_end(claim) })
+    }
+
+    /// When the lease of a claim ends, or ended, with its renewals.
+    pub fn lease_end(&self, claim: &Claim) -> Timestamp {
+        let renewed = self.facts.acts().filter_map(|fact| match fact {
+            Fact::LeaseRenewed { epoch, until, .. } if *epoch == claim.epoch => Some(*until),
+            _ => None,
+        });
+        renewed.chain([claim.until]).max().unwrap_or(claim.until)
     }
 
     /// The lease in force at `now`.

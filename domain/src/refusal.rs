@@ -77,6 +77,7 @@ pub enum Refusal {
         /// The transition: `T10`.
         transition: String,
         /// The guards that refused, each with the fact.
+        #[serde(rename = "failed_guards", alias = "failed")]
         failed: Vec<GuardResult>,
     },
     /// The operation key is taken by other arguments; a conflicting proposal was kept.

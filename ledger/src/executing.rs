@@ -548,8 +548,10 @@ async fn report_outcome(
     let Some(sent) =
         record.reports().find(|report| report.attempt == attempt && matches!(report.kind, ReportKind::Dispatched(_)))
     else {
-        // Nothing was permitted under this lease, so nothing can have come of it.
-        let problem = format!("nothing was dispatched under lease {epoch}; an outcome belongs to a send");
+        // I10. Whoever sent all the same knows something true, and has a way to say it.
+        let problem = format!(
+            "nothing was dispatched under lease {epoch}; an outcome belongs to a send. If something was sent without it, report the receipt as evidence of the operation"
+        );
         return Err(Refusal::BadField { field: "epoch".into(), problem }.into());
     };
     let told = record.reports().any(|report| {

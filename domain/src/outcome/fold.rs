@@ -214,7 +214,9 @@ impl<'a> Fold<'a> {
             worker: attempt.worker.cloned(),
             dest_key: attempt.dest_key.cloned(),
             args_hash: attempt.args_hash.copied(),
-            lease_s: attempt.lease_s,
+            lease_s: attempt
+                .lease_s
+                .or_else(|| sent.as_ref().and_then(|sent| lease_left(operation, attempt, sent.epoch))),
             budget: attempt.budget,
             trust: if sent.is_some() { Trust::Verified } else { self.best_trust(attempt) },
             dispatched_at: attempt.dispatched_at,
@@ -455,6 +457,12 @@ fn next_number<'a>(counts: &mut Vec<(&'a OperationId, u32)>, id: &'a OperationId
 pub(super) const FOREVER: Timestamp = Timestamp::from_micros(i64::MAX);
 
 /// A `Retry-After` that cannot be read asks for nothing.
+/// How long the lease of a guarded send still ran when it was dispatched, in seconds.
+fn lease_left(operation: &Record, attempt: &Attempt<'_>, epoch: u64) -> Option<u64> {
+    let claim = operation.claims().find(|claim| claim.epoch == epoch)?;
+    Some(operation.lease_end(claim).since(attempt.dispatched_at).as_secs())
+}
+
 fn asked_to_wait(attempt: &Attempt<'_>, end: Option<&End>) -> Option<Timestamp> {
     parse_retry_after(end?.retry_after()?, attempt.ended_at()?).ok()
 }

@@ -120,6 +120,9 @@ impl Workflow {
     /// A step begins when all that it needs has succeeded and stands, and while nothing goes back. A statement that one
     /// succeeded is enough: each step has an approval of its own.
     fn may_begin(&self, step: &StepView) -> Result<(), StepWait> {
+        if !may_still_be_sent(step.state) {
+            return Ok(());
+        }
         if let Direction::Back { because } = self.direction()
             && because != step.id
         {
@@ -135,6 +138,25 @@ impl Workflow {
             Some(other) => Err(StepWait::Needs { step: other.key.clone() }),
             None => Ok(()),
         }
+    }
+}
+
+/// Whether it may be sent, first or again; what is over waits for nothing.
+const fn may_still_be_sent(state: State) -> bool {
+    match state {
+        State::Proposed
+        | State::Authorized
+        | State::Claimed
+        | State::Executing
+        | State::RetryWait(_)
+        | State::Uncertain(_)
+        | State::ApprovalExpired => true,
+        State::Succeeded(_)
+        | State::Failed(_)
+        | State::Contradicted(_)
+        | State::Denied
+        | State::Cancelled
+        | State::Superseded => false,
     }
 }
 

@@ -227,6 +227,7 @@ async fn r12_a_mailing_offered_again_every_hour_is_not_begun_again_and_nobody_ge
     assert_eq!(told.json()["status"], "uncertain(no_receipt)", "{}", told.text());
     let uncertain = scene.operation(mailing.as_str()).await;
     assert_row(&uncertain, "23a", "escalate");
+    assert_finding(&uncertain, "Lease shorter than the work: 600 s against ");
     assert_verdicts(
         &uncertain,
         &[("rerun_same_key", "forbidden"), ("rerun_new", "forbidden"), ("mark_succeeded", "dual")],
@@ -263,6 +264,10 @@ async fn undo_of(scene: &Scene, id: &OperationId) -> Option<OperationId> {
 /// How far the undo of the first step is, and how the workflow ended.
 async fn going(scene: &Scene) -> (Value, Value) {
     let workflow = scene.app.client(Role::Viewer).get("/api/v1/workflows/saga-3").await.json();
+    if !workflow["ending"].is_null() {
+        let waits: Vec<_> = workflow["steps"].as_array().unwrap().iter().map(|step| &step["waits"]).collect();
+        assert!(waits.iter().all(|waits| waits.is_null()), "what is over waits for nothing: {waits:?}");
+    }
     (workflow["steps"][0]["compensation"].clone(), workflow["ending"]["ending"].clone())
 }
 
@@ -371,7 +376,8 @@ async fn r21_an_approval_that_ended_after_the_claim_is_looked_at_again_before_th
             scene.app.set_clock("2026-10-05T08:05:01Z").await;
         }
         let problem = dispatch(&scene, &id, 1, "tool").await.assert_problem(409, "guards-failed");
-        let guards: Vec<_> = problem["failed"].as_array().unwrap().iter().map(|failed| &failed["guard"]).collect();
+        let guards: Vec<_> =
+            problem["failed_guards"].as_array().unwrap().iter().map(|failed| &failed["guard"]).collect();
         assert_eq!(guards, ["approval_live"], "{problem}");
         pass(&mut scene, Duration::from_secs(302)).await;
         let stopped = scene.operation(id.as_str()).await;

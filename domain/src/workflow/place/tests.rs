@@ -61,6 +61,8 @@ fn a_step_waits_for_what_it_needs_and_for_nothing_else() {
     assert_eq!(waits(&rig)["b"], Some(needs("a")), "uncertain is not done");
     rig.receipt("a", "in_1");
     assert_eq!((&waits(&rig)["b"], &waits(&rig)["beside"]), (&None, &None));
+    rig.send_and_end("b", refused(422));
+    assert_eq!((&waits(&rig)["a"], &waits(&rig)["b"]), (&None, &None), "what is over waits for nothing");
 }
 
 #[test]
