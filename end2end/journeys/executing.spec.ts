@@ -1,5 +1,5 @@
 // What people decide is carried out at the destination, which counts: a timeout that a look-up confirms, an undo that two
-// people agree to, and a destination that is paused.
+// people agree to, a destination that is paused, and a workflow that goes back.
 import { ANONYMOUS, expect, expectAccessible, hasJavaScript, hydrated, picture, signIn, test } from '../support/test.ts';
 import { Destination } from '../support/destination.ts';
 import { command, declareTool } from '../support/record.ts';
@@ -70,9 +70,9 @@ async function secondPerson(browser: Browser, server: Server, role: string): Pro
   return page;
 }
 
-async function propose(page: Page, server: Server, amount: number): Promise<string> {
+async function propose(page: Page, server: Server, amount: number, more: object = {}): Promise<string> {
   const answer = await page.request.post(`${server.url}/api/v1/operations`, {
-    data: { operation_key: KEY, tool: 'charge', arguments: { order: 'order-1', amount, currency: 'EUR' } },
+    data: { operation_key: KEY, tool: 'charge', arguments: { order: 'order-1', amount, currency: 'EUR' }, ...more },
     headers: { origin: server.url },
   });
   expect(answer.status(), await answer.text()).toBe(201);
@@ -173,4 +173,43 @@ test('what is approved waits while its destination is paused, and goes out once'
   await expect(page.getByText('psp is not paused')).toBeVisible();
   await untilSaid(page, operation, 'obj_1');
   expect(destination.effects('/charges')).toBe(1);
+});
+
+test('a workflow that fails goes back by undos that are proposed, approved and made once', async ({ page, browser, startServer }) => {
+  const server = await play(page, startServer);
+  const noor = await secondPerson(browser, server, 'approver');
+  const step = (number: number) => ({ step: { workflow: 'order-1', number } });
+  const paid = await propose(page, server, 2_000, step(1));
+  const workflow = `${server.url}/workflows/order-1`;
+  await page.goto(`${server.url}/workflows`);
+  await hydrated(page);
+  await page.getByRole('link', { name: 'order-1', exact: true }).click();
+  await hydrated(page);
+  await page.getByLabel('Who undoes its steps').selectOption('by_itself');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Saved', { exact: true })).toBeVisible();
+  const shipped = await propose(page, server, 1_000, { operation_key: 'ship:order-1', ...step(2) });
+  await approve(noor, shipped);
+  await untilSaid(page, workflow, 'It waits for the step charge:order-1, which has not succeeded.');
+  expect(destination.effects('/charges'), 'approved, and yet not its turn').toBe(0);
+
+  await approve(noor, paid);
+  await untilSaid(page, workflow, 'Every step has succeeded.');
+  expect(destination.effects('/charges')).toBe(2);
+
+  destination.declinesNext = true;
+  const mailed = await propose(page, server, 1, { operation_key: 'mail:order-1', ...step(3) });
+  await approve(noor, mailed);
+  await untilSaid(page, workflow, 'It goes back because of mail:order-1.');
+  await untilSaid(page, workflow, 'undo proposed');
+  await expectAccessible(page);
+  await picture(page, 'workflow-going-back');
+  const undo = page.getByRole('link', { name: 'undo proposed' });
+  expect(await undo.count(), 'one after the other').toBe(1);
+  await approve(noor, new URL((await undo.getAttribute('href'))!, server.url).href);
+  await untilSaid(page, workflow, 'undo proposed');
+  await approve(noor, new URL((await undo.getAttribute('href'))!, server.url).href);
+  await untilSaid(page, workflow, 'Whatever succeeded is undone, or was waived.');
+  expect(destination.effects('/refunds/obj_1') + destination.effects('/refunds/obj_2')).toBe(2);
+  await picture(page, 'workflow-undone');
 });

@@ -12,6 +12,8 @@ export class Destination {
   private readonly made = new Map<string, Made>();
   /** Whether the next write is carried out and its connection dropped before an answer. */
   dropsNext = false;
+  /** Whether the next write is declined: nothing is made. */
+  declinesNext = false;
   /** Whether it can be asked what it made. */
   canBeAsked = true;
 
@@ -49,6 +51,10 @@ export class Destination {
       if (!this.canBeAsked) return json(response, 503, { error: 'down for maintenance' });
       const found = this.made.get(url.searchParams.get('key') ?? '');
       return json(response, 200, { data: found ? [{ id: found.receipt }] : [] });
+    }
+    if (this.declinesNext) {
+      this.declinesNext = false;
+      return json(response, 402, { error: { code: 'declined' } });
     }
     const key = String(request.headers['idempotency-key']);
     const before = this.made.get(key);

@@ -41,7 +41,8 @@ pub fn start_workflows(ledger: Ledger, mut ending: watch::Receiver<bool>) -> Joi
         let (mut wake, mut was_failing) = (ledger.wake(), false);
         loop {
             tokio::select! {
-                _ = tokio::time::timeout(SWEEP_EVERY, wake.changed()) => {}
+                () = tokio::time::sleep(SWEEP_EVERY) => {}
+                _ = wake.changed() => tokio::time::sleep(SETTLE).await,
                 () = wait_for_end(&mut ending) => return,
             }
             let advanced = ledger.advance_workflows(WORKFLOWS_LIMIT).await;
