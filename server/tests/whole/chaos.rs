@@ -1,10 +1,12 @@
 //! Everything at once: several real processes that die at their failpoints, are killed and frozen; a destination that loses,
-//! delays and cuts; look-ups that are down for a while; connections to the database that break; approvals that run out. At the
-//! end every intent has at most one effect, none is lost, and nothing is unexplained.
+//! delays and cuts; look-ups that are down for a while; connections to the database that break; approvals that run out; executors
+//! outside whose clocks are four minutes off and of whom some are never heard of again. At the end every intent has at most one effect, none is lost, and nothing is unexplained.
 //!
 //! The record's clock runs four times as fast as the destination's, so that leases and settle windows pass within the test.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
@@ -16,8 +18,10 @@ use tallystick_domain::operation::{Failure, Projection, State, SuccessBasis};
 use tallystick_domain::permission::Role;
 use tallystick_ledger::failpoint::POINTS;
 use tallystick_ledger::operations::{Listed, NewProposal};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::outside::Outside;
 use crate::scene::{Process, Scene, actor, administer};
 
 /// How much faster the record's clock runs.
@@ -74,10 +78,10 @@ impl Tally {
 }
 
 /// xorshift: the same seed, the same choices.
-struct Chance(u64);
+pub struct Chance(u64);
 
 impl Chance {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -93,6 +97,10 @@ struct Chaos {
     hits: BTreeMap<String, usize>,
     presses: usize,
     is_deadly: bool,
+    outside: Vec<JoinHandle<u32>>,
+    /// Whether executors outside may die, and whether they are to stop.
+    outside_may_die: Arc<AtomicBool>,
+    is_over: Arc<AtomicBool>,
 }
 
 impl Chaos {
@@ -101,15 +109,44 @@ impl Chaos {
         for (name, contract) in tools() {
             scene.declare(name, contract).await;
         }
+        scene.declare_for_others(OUTSIDE, tools()[0].1.clone()).await;
         let chance = Chance(run.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let mut chaos =
-            Self { scene, run, chance, processes: Vec::new(), hits: BTreeMap::new(), presses: 0, is_deadly: true };
+        let mut chaos = Self {
+            scene,
+            run,
+            chance,
+            processes: Vec::new(),
+            hits: BTreeMap::new(),
+            presses: 0,
+            is_deadly: true,
+            outside: Vec::new(),
+            outside_may_die: Arc::new(AtomicBool::new(true)),
+            is_over: Arc::default(),
+        };
         chaos.behave(300, LookUps::Strong);
+        // Four minutes apart.
+        for ahead in [120_000_000, -120_000_000] {
+            chaos.send_outside(ahead);
+        }
         for _ in 0..chaos.run.processes {
             let process = chaos.process();
             chaos.processes.push(process);
         }
         chaos
+    }
+
+    /// Another executor of somebody else.
+    fn send_outside(&mut self, ahead: i64) {
+        let outside = Outside {
+            ledger: self.scene.ledger.clone(),
+            destination: self.scene.destination.address(),
+            tool: OUTSIDE,
+            chance: Chance(self.chance.below(u64::MAX) | 1),
+            ahead,
+            is_deadly: Arc::clone(&self.outside_may_die),
+            is_over: Arc::clone(&self.is_over),
+        };
+        self.outside.push(outside.start());
     }
 
     fn behave(&self, permille: u32, look_ups: LookUps) {
@@ -139,12 +176,12 @@ impl Chaos {
     }
 
     async fn propose(&mut self, number: usize) {
-        let tools = tools();
-        let (tool, _) = &tools[number % tools.len()];
+        let tools: Vec<&str> = tools().map(|(tool, _)| tool).into_iter().chain([OUTSIDE]).collect();
+        let tool = tools[number % tools.len()];
         let key = format!("order-{number}");
         let new = NewProposal {
             key: OperationKey::parse(key.as_str()).unwrap(),
-            tool: ToolName::parse(*tool).unwrap(),
+            tool: ToolName::parse(tool).unwrap(),
             arguments: json!({"intent": key}).to_string().into_bytes(),
             deadline: None,
             tool_call_id: None,
@@ -235,6 +272,7 @@ impl Chaos {
         }
         // The weather clears: what is uncertain now is what cannot be known.
         self.is_deadly = false;
+        self.outside_may_die.store(false, Ordering::SeqCst);
         self.behave(0, LookUps::Strong);
         for process in self.processes.drain(..) {
             process.kill();
@@ -258,7 +296,14 @@ impl Chaos {
         self.tend();
     }
 
-    async fn count(self) -> Tally {
+    async fn count(mut self) -> Tally {
+        self.is_over.store(true, Ordering::SeqCst);
+        let mut deaths = 0;
+        for outside in self.outside.drain(..) {
+            deaths += outside.await.unwrap();
+        }
+        println!("deaths outside {deaths}");
+        assert!(deaths > 0 || self.run.operations < 100, "nobody outside died");
         let rows = self.rows().await;
         let report = self.scene.destination.report();
         assert!(report.violations.is_empty(), "{:?}", report.violations);
@@ -303,6 +348,9 @@ fn is_settled(row: &Projection) -> bool {
         _ => false,
     }
 }
+
+/// The tool that only others carry out.
+const OUTSIDE: &str = "outside";
 
 /// One whose key protects, one whose key keeps successes only, one whose approvals run out soon.
 fn tools() -> [(&'static str, serde_json::Value); 3] {

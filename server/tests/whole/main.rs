@@ -16,6 +16,7 @@ mod live;
 mod localstripe;
 mod operations;
 mod oracle;
+mod outside;
 mod process;
 mod rates;
 mod roles;

@@ -11,7 +11,8 @@ use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use tallystick_destination::{Destination, Plan};
 use tallystick_domain::action::{Act, ActionInput};
-use tallystick_domain::name::{ActionKey, OperationId, OperationKey, PrincipalId, ToolName};
+use tallystick_domain::evidence::Trust;
+use tallystick_domain::name::{ActionKey, OperationId, OperationKey, PrincipalId, SourceName, ToolName};
 use tallystick_domain::operation::{State, SuccessBasis};
 use tallystick_domain::permission::{Actor, Role};
 use tallystick_domain::tool::Tool;
@@ -76,6 +77,17 @@ impl Scene {
             assert!(answer.record.refusal.is_none(), "{:?}", answer.record.refusal);
             self.ids.push(id);
         }
+    }
+
+    /// Declares a tool that only executors of somebody else carry out, and believes what they say.
+    pub async fn declare_for_others(&self, name: &str, contract: serde_json::Value) {
+        self.declare(name, contract).await;
+        let ada = actor("ada", Role::Administrator);
+        let declared = self.ledger.tools(&ada).await.unwrap().into_iter().find(|tool| tool.name.as_str() == name);
+        let declared = Tool { request: None, ..declared.unwrap() };
+        self.ledger.declare_tool(&ada, declared).await.unwrap();
+        let source = SourceName::parse("executor/robot").unwrap();
+        self.ledger.declare_source(&ada, &source, Trust::Verified).await.unwrap();
     }
 
     /// What processes that start from now on pay retries from.
