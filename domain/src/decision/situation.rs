@@ -264,11 +264,7 @@ fn child(record: &Record, around: &Surroundings, now: Timestamp) -> Child {
         }
         _ => false,
     };
-    let waived = |fact: &Fact| matches!(fact, Fact::Waived { receipt: None, .. });
-    if record.facts.acts().any(waived) {
-        return Child::None;
-    }
-    if undos(around).any(is_stuck) {
+    if undos(around).any(is_stuck) && !record.is_undo_waived() {
         return Child::Stuck;
     }
     let told = record.facts.iter().filter_map(|fact| match fact {

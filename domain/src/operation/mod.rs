@@ -199,6 +199,16 @@ impl Record {
         resolutions.max_by_key(|resolution| resolution.version)
     }
 
+    /// Whether two people decided to leave its effect though it was to be undone (T33): without naming a receipt, or by
+    /// the one that stands. A surplus effect that was waived is another matter (T27).
+    pub fn is_undo_waived(&self) -> bool {
+        let standing = self.row.as_ref().and_then(|row| row.receipt.as_ref());
+        self.facts.acts().any(|fact| match fact {
+            Fact::Waived { receipt, .. } => receipt.is_none() || receipt.as_ref() == standing,
+            _ => false,
+        })
+    }
+
     /// The dual act that waits for a second person, if one does: asked, and neither made nor declined since.
     pub fn awaited_act(&self) -> Option<&AwaitedAct> {
         let mut awaited: Option<&AwaitedAct> = None;

@@ -310,22 +310,26 @@ impl StepView {
 
     /// Whether something about it will still change by itself.
     fn is_moving(&self) -> bool {
-        let is_open = match self.state {
-            State::Proposed
-            | State::Authorized
-            | State::Claimed
-            | State::Executing
-            | State::RetryWait(_)
-            | State::Uncertain(_)
-            | State::ApprovalExpired => true,
-            State::Succeeded(_)
-            | State::Failed(_)
-            | State::Contradicted(_)
-            | State::Denied
-            | State::Cancelled
-            | State::Superseded => false,
-        };
-        is_open || self.compensation.is_moving()
+        is_open(self.state) || self.compensation.is_moving()
+    }
+}
+
+/// Whether a step may still be sent, first or again, or an answer is still coming; what is over waits for nothing.
+const fn is_open(state: State) -> bool {
+    match state {
+        State::Proposed
+        | State::Authorized
+        | State::Claimed
+        | State::Executing
+        | State::RetryWait(_)
+        | State::Uncertain(_)
+        | State::ApprovalExpired => true,
+        State::Succeeded(_)
+        | State::Failed(_)
+        | State::Contradicted(_)
+        | State::Denied
+        | State::Cancelled
+        | State::Superseded => false,
     }
 }
 

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ChildProof, ChildView, Direction, Forward, Misbuilt, Progress, StepView, Undo, Workflow, progress};
+use super::{
+    ChildProof, ChildView, Direction, Forward, Misbuilt, Progress, StepView, Undo, Workflow, is_open, progress,
+};
 use crate::contract::Contract;
 use crate::name::{IntentId, OperationId, OperationKey};
-use crate::operation::{Fact, Record, State};
+use crate::operation::{Record, State};
 use crate::time::Timestamp;
 use crate::workflow::compensation_key;
 
@@ -120,7 +122,7 @@ impl Workflow {
     /// A step begins when all that it needs has succeeded and stands, and while nothing goes back. A statement that one
     /// succeeded is enough: each step has an approval of its own.
     fn may_begin(&self, step: &StepView) -> Result<(), StepWait> {
-        if !may_still_be_sent(step.state) {
+        if !is_open(step.state) {
             return Ok(());
         }
         if let Direction::Back { because } = self.direction()
@@ -138,25 +140,6 @@ impl Workflow {
             Some(other) => Err(StepWait::Needs { step: other.key.clone() }),
             None => Ok(()),
         }
-    }
-}
-
-/// Whether it may be sent, first or again; what is over waits for nothing.
-const fn may_still_be_sent(state: State) -> bool {
-    match state {
-        State::Proposed
-        | State::Authorized
-        | State::Claimed
-        | State::Executing
-        | State::RetryWait(_)
-        | State::Uncertain(_)
-        | State::ApprovalExpired => true,
-        State::Succeeded(_)
-        | State::Failed(_)
-        | State::Contradicted(_)
-        | State::Denied
-        | State::Cancelled
-        | State::Superseded => false,
     }
 }
 
@@ -214,11 +197,7 @@ fn progress_of(
     }
     let latest = undoing.into_values().filter_map(|undos| newest(&oldest_first(undos).1));
     let children: Vec<ChildView> = latest.map(|child| child_view(step, child)).collect();
-    let standing = step.record.row.as_ref().and_then(|row| row.receipt.as_ref());
-    let is_waived = step.record.facts.acts().any(|fact| match fact {
-        Fact::Waived { receipt, .. } => receipt.is_none() || receipt.as_ref() == standing,
-        _ => false,
-    });
+    let is_waived = step.record.is_undo_waived();
     let amount_minor = step.record.impact().and_then(|impact| impact.amount_minor);
     progress(&Forward { amount_minor, undo, is_wanted: false, is_waived }, &children, now)
 }
