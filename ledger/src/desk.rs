@@ -78,7 +78,6 @@ pub(crate) struct Desk<'t> {
     tool_versions: HashMap<ToolName, Vec<(Timestamp, Tool)>>,
     trusts: BTreeMap<SourceName, Trust>,
     /// Asked for once; counts for guarded operations alone.
-    scopes: HashMap<DestinationName, Option<Scope>>,
     restore_pending: Option<bool>,
 }
 
@@ -101,7 +100,6 @@ impl<'t> Desk<'t> {
             tools: HashMap::new(),
             tool_versions: HashMap::new(),
             trusts,
-            scopes: HashMap::new(),
             restore_pending: None,
         })
     }
@@ -176,8 +174,16 @@ impl<'t> Desk<'t> {
 
     /// Lays operations out together with their intents. Unknown ids are left out.
     pub(crate) async fn lay(&mut self, ids: &[OperationId]) -> Result<(), LedgerError> {
-        self.lay_alone(ids).await?;
+        let missing: Vec<&str> = ids.iter().filter(|id| !self.has(id)).map(OperationId::as_str).collect();
+        for loaded in self.tx.operations_load_with_intents(&missing).await? {
+            self.asked_intents.insert(loaded.record.head.intent_id.clone());
+            // What lies here already may have facts that are not saved.
+            if !self.has(&loaded.record.head.id) {
+                self.put(Sheet::loaded(loaded));
+            }
+        }
         self.lay_children(ids).await?;
+        // Of those that were laid out alone.
         let intents: Vec<IntentId> = ids
             .iter()
             .filter_map(|id| self.sheets.get(id).map(|sheet| sheet.record.head.intent_id.clone()))
@@ -305,7 +311,7 @@ impl<'t> Desk<'t> {
         };
         if self.sheet(id)?.record.head.mode == Mode::Guarded {
             around.scope = match destination {
-                Some(name) => self.scope(name).await?,
+                Some(name) => self.scope(&name).await?,
                 None => None,
             };
             around.restore_pending = self.restore_pending().await?;
@@ -350,13 +356,8 @@ impl<'t> Desk<'t> {
     }
 
     /// The scope of a destination as configured now.
-    async fn scope(&mut self, name: DestinationName) -> Result<Option<Scope>, LedgerError> {
-        if let Some(scope) = self.scopes.get(&name) {
-            return Ok(scope.clone());
-        }
-        let scope = self.tx.destination(name.as_str(), false).await?.map(|found| found.scope);
-        self.scopes.insert(name, scope.clone());
-        Ok(scope)
+    async fn scope(&mut self, name: &DestinationName) -> Result<Option<Scope>, LedgerError> {
+        Ok(self.tx.destination(name.as_str(), false).await?.map(|found| found.scope))
     }
 
     async fn restore_pending(&mut self) -> Result<bool, LedgerError> {

@@ -409,7 +409,9 @@ async fn dispatch(
         Err(checked) => return refused(desk, id, request.epoch, checked.failed()).await,
     };
     let args_version = record.args_version();
-    let kept = desk.tx.wire(id.as_str(), args_version).await?;
+    // A request is kept by the dispatch that first sends it, so before that there is none.
+    let was_sent = record.reports().any(|report| matches!(report.kind, ReportKind::Dispatched(_)));
+    let kept = if was_sent { desk.tx.wire(id.as_str(), args_version).await? } else { None };
     let wire = kept.as_ref().map(|(bytes, _)| bytes.clone()).or_else(|| request.wire.clone());
     let wire_hash = match (&kept, &request.wire) {
         (Some((_, hash)), _) => Some(*hash),

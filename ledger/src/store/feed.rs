@@ -88,15 +88,13 @@ impl Tx {
             let rows = changes.iter().map(values).collect();
             return self.insert(&OUTBOX, rows).await.map(|_| ());
         }
-        let row = self.fetch_one(postgres::TRANSACTION_NUMBER, Vec::new()).await?;
-        let number = row.map_or(Ok(0), |mut cells| cells.int())?;
         let mut rows = Vec::with_capacity(changes.len());
         for change in &changes {
-            let sequence = number + self.told;
+            let place = self.told;
             self.told += 1;
-            rows.push(std::iter::once(sequence.into()).chain(values(change)).collect());
+            rows.push(std::iter::once(place.into()).chain(values(change)).collect());
         }
-        self.insert(&NUMBERED_OUTBOX, rows).await.map(|_| ())
+        self.insert_added(&NUMBERED_OUTBOX, postgres::TRANSACTION_NUMBER, rows).await.map(|_| ())
     }
 
     /// The newest number that is final.

@@ -32,6 +32,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(4, "0004_workflows"),
     migration!(5, "0005_deliveries"),
     migration!(6, "0006_bulk"),
+    migration!(7, "0007_catalog"),
 ];
 
 /// The newest schema that this binary knows.

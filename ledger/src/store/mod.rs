@@ -5,6 +5,7 @@
 
 pub(crate) mod action;
 pub(crate) mod bulk;
+pub(crate) mod catalog;
 pub(crate) mod delivery;
 pub(crate) mod entry;
 pub(crate) mod fault;
@@ -34,6 +35,7 @@ use sqlx::{SqlSafeStr, Transaction};
 use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::Tool;
 
+use self::catalog::{Catalog, Standing};
 use self::fault::from_driver;
 use self::postgres::Postgres;
 use self::sqlite::Sqlite;
@@ -41,6 +43,7 @@ use self::value::{Cells, Value};
 use self::work::{BoxFuture, Work};
 use crate::LedgerError;
 use crate::changes::Change;
+use crate::destinations::Destination;
 
 /// The only workspace there is; in every key from the first migration on.
 pub(crate) const WORKSPACE: &str = "main";
@@ -116,6 +119,7 @@ pub(crate) struct Tx {
     /// How many changes this transaction has told already (their place in its number).
     told: i64,
     seen: Seen,
+    catalog: Catalog,
 }
 
 /// What a transaction has read already and need not read again: the members of a folded commit share it. Forgotten
@@ -123,13 +127,17 @@ pub(crate) struct Tx {
 #[derive(Default)]
 struct Seen {
     now: Option<Timestamp>,
+    /// Known with the clock, and not asked any more once this transaction declares something itself.
+    standing: Option<Standing>,
     sources: Option<Vec<crate::tools::Source>>,
     tools: HashMap<String, Option<Tool>>,
+    /// As they are to be read, not to be spent from.
+    destinations: HashMap<String, Option<Destination>>,
 }
 
 impl Tx {
-    pub(crate) fn new(conn: Conn) -> Self {
-        Self { conn, feed: Vec::new(), told: 0, seen: Seen::default() }
+    pub(crate) fn new(conn: Conn, catalog: Catalog) -> Self {
+        Self { conn, feed: Vec::new(), told: 0, seen: Seen::default(), catalog }
     }
 
     fn into_conn(self) -> Conn {
@@ -140,7 +148,7 @@ impl Tx {
     pub(crate) async fn execute(&mut self, sql: impl SqlSafeStr, args: Vec<Value>) -> Result<u64, LedgerError> {
         let sql = sql.into_sql_str();
         #[cfg(feature = "measure")]
-        crate::measure::note(&sql, &args, false);
+        crate::measure::note(&sql, &args);
         let outcome = match &mut self.conn {
             Conn::Sqlite(conn) => sqlite::shared::execute(conn, sql, args).await,
             Conn::SqliteReader(conn) => sqlite::shared::execute(conn, sql, args).await,
@@ -154,7 +162,7 @@ impl Tx {
     pub(crate) async fn fetch(&mut self, sql: impl SqlSafeStr, args: Vec<Value>) -> Result<Vec<Cells>, LedgerError> {
         let sql = sql.into_sql_str();
         #[cfg(feature = "measure")]
-        crate::measure::note(&sql, &args, true);
+        crate::measure::note(&sql, &args);
         let outcome = match &mut self.conn {
             Conn::Sqlite(conn) => sqlite::shared::fetch(conn, sql, args).await,
             Conn::SqliteReader(conn) => sqlite::shared::fetch(conn, sql, args).await,
@@ -201,6 +209,12 @@ impl Tx {
         if self.is_postgres() { postgres } else { sqlite }
     }
 
+    /// From now on this transaction reads declarations for itself: what it writes is not what stands for others, and may
+    /// be undone.
+    fn declares(&mut self) {
+        self.seen.standing = None;
+    }
+
     fn forget_seen(&mut self) {
         self.seen = Seen::default();
     }
@@ -211,7 +225,9 @@ impl Tx {
             return Ok(now);
         }
         let row = self.fetch_one(self.pick(sqlite::NOW, postgres::NOW), Vec::new()).await?;
-        let now = row.ok_or_else(|| fault::unavailable_by("its clock does not answer"))?.at()?;
+        let mut cells = row.ok_or_else(|| fault::unavailable_by("its clock does not answer"))?;
+        let now = cells.at()?;
+        self.seen.standing = cells.text_opt()?.map(|token| self.catalog.under(token));
         self.seen.now = Some(now);
         Ok(now)
     }

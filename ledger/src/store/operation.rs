@@ -13,7 +13,7 @@ use tallystick_domain::operation::{Fact, Head, Projection, Record};
 use super::entry::{JOURNAL, JournalEntry};
 use super::table::{Table, text_keys};
 use super::value::{Cells, Value};
-use super::{Conn, Tx, WORKSPACE, postgres, row};
+use super::{Conn, Tx, WORKSPACE, postgres, row, sqlite};
 use crate::LedgerError;
 use crate::operations::Listed;
 
@@ -60,6 +60,12 @@ pub(super) static BY_ID: LazyLock<&'static str> = LazyLock::new(|| {
         format!("SELECT {} FROM operation WHERE workspace_id = $1 AND op_id IN ({{keys}}) ORDER BY op_id", *LISTED);
     sql.leak()
 });
+/// Index: primary key and `operation_by_intent`. With every member of their intents, in the same order.
+pub(super) static WITH_INTENTS: LazyLock<&'static str> = LazyLock::new(|| with_intents(sqlite::AMONG, ""));
+/// The same; see [`postgres::AMONG`].
+pub(super) static WITH_INTENTS_POSTGRES: LazyLock<&'static str> = LazyLock::new(|| with_intents(postgres::AMONG, ""));
+static WITH_INTENTS_LOCKED: LazyLock<&'static str> =
+    LazyLock::new(|| with_intents(postgres::AMONG, postgres::LOCK_ROWS));
 static BY_ID_LOCKED: LazyLock<&'static str> = LazyLock::new(|| format!("{}{}", *BY_ID, postgres::LOCK_ROWS).leak());
 /// Index: primary key of journal.
 pub(super) const FACTS: &str = "SELECT op_id, version, facts FROM journal
@@ -94,28 +100,46 @@ impl Tx {
         self.operations_read(ids, true).await
     }
 
+    /// Records by id with every other member of their intents. In a write transaction their rows stay locked.
+    pub(crate) async fn operations_load_with_intents(&mut self, ids: &[&str]) -> Result<Vec<Loaded>, LedgerError> {
+        let sql = match self.conn {
+            Conn::Postgres(_) => *WITH_INTENTS_LOCKED,
+            Conn::PostgresReader(_) => *WITH_INTENTS_POSTGRES,
+            Conn::Sqlite(_) | Conn::SqliteReader(_) => *WITH_INTENTS,
+        };
+        self.operations_fetch(sql, ids).await
+    }
+
     /// Records by id, locked or not.
     pub(super) async fn operations_read(&mut self, ids: &[&str], to_write: bool) -> Result<Vec<Loaded>, LedgerError> {
+        let sql = match self.conn {
+            Conn::Postgres(_) if to_write => *BY_ID_LOCKED,
+            _ => *BY_ID,
+        };
+        self.operations_fetch(sql, ids).await
+    }
+
+    async fn operations_fetch(&mut self, sql: &'static str, ids: &[&str]) -> Result<Vec<Loaded>, LedgerError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
         let mut sorted = ids.to_vec();
         sorted.sort_unstable();
         sorted.dedup();
-        let keys = text_keys(sorted);
-        let sql = match self.conn {
-            Conn::Postgres(_) if to_write => *BY_ID_LOCKED,
-            _ => *BY_ID,
-        };
-        let rows = self.fetch_for_keys(sql, &[WORKSPACE.into()], &keys).await?;
+        let rows = self.fetch_for_keys(sql, &[WORKSPACE.into()], &text_keys(sorted)).await?;
         let mut loaded = Vec::with_capacity(rows.len());
         let mut places = HashMap::with_capacity(rows.len());
         for mut cells in rows {
             let (Listed { head, version, row }, head_hash) = row::read(&mut cells)?;
+            // Two lists of ids may hold members of one intent.
+            if places.contains_key(head.id.as_str()) {
+                continue;
+            }
             places.insert(head.id.as_str().to_owned(), loaded.len());
             let record = Record { head, version, facts: Facts::new(), row: Some(row) };
             loaded.push(Loaded { record, head_hash });
         }
+        let keys = text_keys(loaded.iter().map(|one| one.record.head.id.as_str()));
         for mut cells in self.fetch_for_keys(FACTS, &[WORKSPACE.into()], &keys).await? {
             let (op_id, version) = (cells.text()?, cells.version()?);
             let Some(loaded) = places.get(&op_id).and_then(|&place| loaded.get_mut(place)) else { continue };
@@ -197,6 +221,16 @@ impl Tx {
             _ => Err(LedgerError::Contended),
         }
     }
+}
+
+fn with_intents((before, after): (&str, &str), locked: &str) -> &'static str {
+    let sql = format!(
+        "SELECT {} FROM operation WHERE workspace_id = $1 AND intent_id {before}SELECT asked.intent_id
+            FROM operation AS asked WHERE asked.workspace_id = $1 AND asked.op_id IN ({{keys}}){after}
+         ORDER BY op_id{locked}",
+        *LISTED
+    );
+    sql.leak()
 }
 
 pub(super) fn ids(rows: Vec<Cells>) -> Result<Vec<OperationId>, LedgerError> {

@@ -250,12 +250,20 @@ impl Tx {
 
     /// A setting with its version.
     pub(crate) async fn setting(&mut self, name: &str) -> Result<Option<(String, u64)>, LedgerError> {
+        if let Some(setting) = self.seen.standing.as_ref().and_then(|standing| standing.setting(name)) {
+            return Ok(setting);
+        }
         let row = self.fetch_one(SETTING, vec![WORKSPACE.into(), name.into()]).await?;
-        row.map(|mut cells| Ok((cells.text()?, cells.version()?))).transpose()
+        let setting = row.map(|mut cells| Ok::<_, LedgerError>((cells.text()?, cells.version()?))).transpose()?;
+        if let Some(standing) = &self.seen.standing {
+            standing.keep_setting(name, setting.as_ref());
+        }
+        Ok(setting)
     }
 
     /// Sets a setting.
     pub(crate) async fn setting_save(&mut self, name: &str, value: &str, version: u64) -> Result<(), LedgerError> {
+        self.declares();
         self.execute(SET_SETTING, vec![WORKSPACE.into(), name.into(), value.into(), version.into()]).await.map(|_| ())
     }
 

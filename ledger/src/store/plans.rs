@@ -32,7 +32,9 @@ impl Tx {
             Conn::Postgres(_) | Conn::PostgresReader(_) => "EXPLAIN",
         };
         let mut plans = Vec::new();
-        for (index, Statement { sql, args }) in statements() {
+        let with_intents = self.pick(*operation::WITH_INTENTS, *operation::WITH_INTENTS_POSTGRES);
+        let with_intents = ("operation_by_intent", keyed(with_intents, Vec::new(), &"x".into()));
+        for (index, Statement { sql, args }) in statements().into_iter().chain([with_intents]) {
             let rows = self.fetch(AssertSqlSafe(format!("{explain} {sql}")), args).await?;
             let words = rows.into_iter().flat_map(super::value::Cells::rest).filter_map(|value| match value {
                 Value::Text(text) => text,
@@ -125,7 +127,7 @@ fn lookups() -> Vec<(&'static str, Statement)> {
         ("argument", fixed(line::ARGUMENTS_BY_HASH, vec![text(), vec![0_u8; 32].into(), 9_i64.into()])),
         ("argument", fixed(line::NEWEST_ARGUMENTS, vec![text()])),
         ("wire", fixed(sending::KEPT_WIRE, vec![text(), 1_i64.into()])),
-        ("sending", fixed(sending::ONE_SENDING, vec![text(), 1_i64.into()])),
+        ("sending", fixed(sending::END_SENDING, vec![text(), 1_i64.into()])),
         ("sending_by_incarnation", fixed(sending::SENT_BY, vec![text(), 9_i64.into()])),
         ("operation_source", fixed(line::IDS_OF_SOURCE, vec![text(), text(), 9_i64.into()])),
         ("delivery_name", keyed(delivery::ROWS_BY_NAME, vec![text(), 9_i64.into()], &text())),

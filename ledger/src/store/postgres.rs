@@ -11,6 +11,7 @@ use std::time::Duration;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPool, PgPoolOptions};
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _, PgConnection, Row as _};
 
+use super::catalog::Catalog;
 use super::fault::{from_driver, unavailable, unavailable_by};
 use super::work::{Work, guard_panic};
 use super::{Conn, Tx};
@@ -23,14 +24,16 @@ pub(super) type Connection = PgConnection;
 #[path = "shared.rs"]
 pub(crate) mod shared;
 
-/// Wall time, not the transaction's start (semantics 4.7).
+/// Wall time, not the transaction's start (semantics 4.7), with the catalog's token.
 #[cfg(not(feature = "test-clock"))]
-pub(super) const NOW: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::INT8";
+pub(super) const NOW: &str =
+    "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::INT8, (SELECT token FROM catalog)";
 #[cfg(feature = "test-clock")]
 pub(super) const NOW: &str = "SELECT COALESCE(
         (SELECT frozen_at FROM clock_offset WHERE one = 1),
         (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::INT8
-            + COALESCE((SELECT offset_micros FROM clock_offset WHERE one = 1), 0))";
+            + COALESCE((SELECT offset_micros FROM clock_offset WHERE one = 1), 0)),
+        (SELECT token FROM catalog)";
 
 /// A change's number is its transaction's id times 2^14 plus its place in the transaction. All numbers below the
 /// oldest running transaction are final: whatever commits later has a higher number.
@@ -44,10 +47,14 @@ pub(super) const CHANGES_AFTER: &str = "SELECT sequence, topic, subject, version
 pub(super) const FEED_HORIZON: &str = "SELECT sequence FROM outbox ORDER BY sequence DESC LIMIT 1 OFFSET $1";
 /// The feed's length is looked at after so many numbers.
 pub(super) const FEED_STEP: i64 = 2_000 << 14;
-pub(super) const TRANSACTION_NUMBER: &str = "SELECT pg_current_xact_id()::TEXT::INT8 << 14";
+/// What a place in the transaction is added to.
+pub(super) const TRANSACTION_NUMBER: &str = "(pg_current_xact_id()::TEXT::INT8 << 14) +";
 /// Numbers from the future belong to another cluster (a dump restored here): the feed starts anew.
 const FORGET_FOREIGN_CHANGES: &str =
     "DELETE FROM outbox WHERE sequence >= (pg_snapshot_xmax(pg_current_snapshot())::TEXT::INT8 << 14)";
+/// What stands around a list that a statement reads first. As an array: from `IN (SELECT …)` the planner makes a join, and
+/// where it has no statistics yet it may join every row with every other.
+pub(super) const AMONG: (&str, &str) = ("= ANY (ARRAY(", "))");
 pub(super) const LOCK_ROWS: &str = " FOR UPDATE";
 pub(super) const SCHEMA_TABLE_EXISTS: &str = "SELECT COUNT(*) FROM information_schema.tables
      WHERE table_schema = ANY (current_schemas(FALSE)) AND table_name = 'schema_migration'";
@@ -73,6 +80,7 @@ const TRIES: u32 = 6;
 pub(crate) struct Postgres {
     writers: PgPool,
     readers: PgPool,
+    catalog: Catalog,
 }
 
 impl Postgres {
@@ -117,7 +125,7 @@ impl Postgres {
         });
         let writers = writers.connect_lazy_with(options.clone());
         let readers = pool().max_connections(READERS).connect_lazy_with(options);
-        let store = Self { writers, readers };
+        let store = Self { writers, readers, catalog: Catalog::default() };
         store.readers.acquire().await.map_err(from_driver)?;
         Ok(store)
     }
@@ -129,15 +137,15 @@ impl Postgres {
 
     /// Runs a unit of work in one transaction; where it met another, it is decided anew. Runs in a task of its own.
     pub(crate) async fn write<T: Send + 'static>(&self, work: Work<T>) -> Result<T, LedgerError> {
-        let pool = self.writers.clone();
+        let (pool, catalog) = (self.writers.clone(), self.catalog.clone());
         let task = tokio::spawn(async move {
             for _ in 1..TRIES {
-                match write_once(&pool, &work).await {
+                match write_once(&pool, &catalog, &work).await {
                     Err(LedgerError::Contended) => {}
                     settled => return settled,
                 }
             }
-            write_once(&pool, &work).await
+            write_once(&pool, &catalog, &work).await
         });
         task.await.unwrap_or_else(|_| Err(unavailable_by("the process is ending")))
     }
@@ -145,7 +153,7 @@ impl Postgres {
     /// Runs a unit of reading.
     pub(crate) async fn read<T: Send + 'static>(&self, work: Work<T>) -> Result<T, LedgerError> {
         let connection = self.readers.acquire().await.map_err(from_driver)?;
-        work(&mut Tx::new(Conn::PostgresReader(connection))).await
+        work(&mut Tx::new(Conn::PostgresReader(connection), self.catalog.clone())).await
     }
 
     /// Tells other processes that something changed. Outside the transaction: a NOTIFY inside would make all
@@ -170,11 +178,11 @@ impl Postgres {
     }
 }
 
-async fn write_once<T: Send + 'static>(pool: &PgPool, work: &Work<T>) -> Result<T, LedgerError> {
+async fn write_once<T: Send + 'static>(pool: &PgPool, catalog: &Catalog, work: &Work<T>) -> Result<T, LedgerError> {
     let transaction = pool.begin().await.map_err(from_driver)?;
     #[cfg(feature = "measure")]
     crate::measure::note_control("BEGIN");
-    let mut tx = Tx::new(Conn::Postgres(transaction));
+    let mut tx = Tx::new(Conn::Postgres(transaction), catalog.clone());
     let outcome = guard_panic(work(&mut tx)).await;
     let outcome = match outcome {
         Ok(answer) => tx.flush_feed().await.map(|()| answer),

@@ -45,9 +45,8 @@ const END_LOOK: &str = "DELETE FROM looking WHERE workspace_id = $1 AND op_id = 
 pub(super) const KEPT_WIRE: &str = "SELECT bytes, wire_hash FROM wire
      WHERE workspace_id = $1 AND op_id = $2 AND args_version = $3";
 /// Index: primary key of sending.
-pub(super) const ONE_SENDING: &str = "SELECT destination, token FROM sending
-     WHERE workspace_id = $1 AND op_id = $2 AND epoch = $3";
-const END_SENDING: &str = "DELETE FROM sending WHERE workspace_id = $1 AND op_id = $2 AND epoch = $3";
+pub(super) const END_SENDING: &str = "DELETE FROM sending WHERE workspace_id = $1 AND op_id = $2 AND epoch = $3
+     RETURNING destination, token";
 /// Index: `sending_by_incarnation`.
 pub(super) const SENT_BY: &str = "SELECT op_id FROM sending WHERE workspace_id = $1 AND incarnation = $2
      ORDER BY op_id LIMIT $3";
@@ -163,10 +162,7 @@ impl Tx {
     /// Takes the note of a send away, once.
     pub(crate) async fn sending_end(&mut self, id: &str, epoch: u64) -> Result<Option<Unended>, LedgerError> {
         let key = vec![WORKSPACE.into(), id.into(), epoch.into()];
-        let Some(mut cells) = self.fetch_one(ONE_SENDING, key.clone()).await? else { return Ok(None) };
-        if self.execute(END_SENDING, key).await? == 0 {
-            return Ok(None);
-        }
+        let Some(mut cells) = self.fetch_one(END_SENDING, key).await? else { return Ok(None) };
         let destination = cells.text_opt()?;
         let token = cells.text_opt()?.and_then(|text| serde_json::from_str(&text).ok());
         Ok(Some(Unended { destination, token }))
@@ -194,8 +190,13 @@ impl Tx {
             Conn::Postgres(_) if to_spend => *DESTINATION_LOCKED,
             _ => DESTINATION,
         };
+        if !to_spend && let Some(seen) = self.seen.destinations.get(name) {
+            return Ok(seen.clone());
+        }
         let row = self.fetch_one(sql, vec![WORKSPACE.into(), name.into()]).await?;
-        row.map(|mut cells| read_destination(&mut cells)).transpose()
+        let found = row.map(|mut cells| read_destination(&mut cells)).transpose()?;
+        self.seen.destinations.insert(name.to_owned(), found.clone());
+        Ok(found)
     }
 
     /// Every destination, by name.
@@ -214,6 +215,7 @@ impl Tx {
             one.is_paused.into(),
             now.into(),
         ];
+        self.seen.destinations.remove(one.name.as_str());
         self.execute(SAVE_DESTINATION, args).await?;
         self.tell("destination", one.name.as_str(), one.version);
         Ok(())
@@ -221,6 +223,7 @@ impl Tx {
 
     /// Saves a destination's budget.
     pub(crate) async fn budget_save(&mut self, name: &str, budget: &Budget) -> Result<(), LedgerError> {
+        self.seen.destinations.remove(name);
         self.execute(SAVE_BUDGET, vec![to_json(budget)?.into(), WORKSPACE.into(), name.into()]).await.map(|_| ())
     }
 

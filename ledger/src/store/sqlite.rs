@@ -14,6 +14,7 @@ use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use super::catalog::Catalog;
 use super::fault::{from_driver, unavailable_by};
 use super::work::{Job, MemberEnd, Work, WorkJob};
 use super::{Conn, Tx};
@@ -26,15 +27,19 @@ pub(super) type Connection = SqliteConnection;
 #[path = "shared.rs"]
 pub(super) mod shared;
 
-/// The clock, in microseconds; SQLite's has milliseconds.
+/// The clock, in microseconds (SQLite's has milliseconds), with the catalog's token.
 #[cfg(not(feature = "test-clock"))]
-pub(super) const NOW: &str = "SELECT CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) * 1000";
+pub(super) const NOW: &str =
+    "SELECT CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) * 1000, (SELECT token FROM catalog)";
 #[cfg(feature = "test-clock")]
 pub(super) const NOW: &str = "SELECT COALESCE(
         (SELECT frozen_at FROM clock_offset WHERE one = 1),
         CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) * 1000
-            + COALESCE((SELECT offset_micros FROM clock_offset WHERE one = 1), 0))";
+            + COALESCE((SELECT offset_micros FROM clock_offset WHERE one = 1), 0)),
+        (SELECT token FROM catalog)";
 
+/// What stands around a list that a statement reads first.
+pub(super) const AMONG: (&str, &str) = ("IN (", ")");
 /// The newest number: with one writer, sequence order is commit order.
 pub(super) const NEWEST_SEQUENCE: &str = "SELECT COALESCE(MAX(sequence), 0) FROM outbox";
 pub(super) const CHANGES_AFTER: &str = "SELECT sequence, topic, subject, version, needs_attention FROM outbox
@@ -68,6 +73,7 @@ pub(crate) struct Sqlite {
     /// None for a record in memory: there the writer also reads.
     readers: Option<SqlitePool>,
     path: Option<PathBuf>,
+    catalog: Catalog,
 }
 
 impl Sqlite {
@@ -99,9 +105,11 @@ impl Sqlite {
                 .connect_lazy_with(options.pragma("query_only", "ON"))
         });
         let (sender, receiver) = mpsc::channel(QUEUE_LIMIT);
-        let writer = Writer { tx: Tx::new(Conn::Sqlite(connection)), file: path.as_deref().map(FileMark::take) };
+        let catalog = Catalog::default();
+        let tx = Tx::new(Conn::Sqlite(connection), catalog.clone());
+        let writer = Writer { tx, file: path.as_deref().map(FileMark::take) };
         let task = tokio::spawn(writer.run(receiver));
-        Ok(Self { writer: Mutex::new(Some(sender)), task: Mutex::new(Some(task)), readers, path })
+        Ok(Self { writer: Mutex::new(Some(sender)), task: Mutex::new(Some(task)), readers, path, catalog })
     }
 
     /// Hands a unit of work to the writer and waits for its commit. Dropping this future does not stop the work.
@@ -120,7 +128,7 @@ impl Sqlite {
     pub(crate) async fn read<T: Send + 'static>(&self, work: Work<T>) -> Result<T, LedgerError> {
         let Some(readers) = &self.readers else { return self.write(work).await };
         let connection = readers.acquire().await.map_err(from_driver)?;
-        work(&mut Tx::new(Conn::SqliteReader(connection))).await
+        work(&mut Tx::new(Conn::SqliteReader(connection), self.catalog.clone())).await
     }
 
     /// Whether the file is still where it was opened.

@@ -44,14 +44,14 @@ fn text(
 }
 
 /// SQLite finds a numbered parameter by walking through all of them; nameless ones are bound in order.
-fn insert_text(table: &Table, count: usize, is_numbered: bool) -> String {
+fn insert_text(table: &Table, first: &str, count: usize, is_numbered: bool) -> String {
     let mut sql = format!("INSERT INTO {} ({}) VALUES ", table.name, table.columns.join(", "));
     let mut number = 0;
     for row in 0..count {
         sql.push_str(if row == 0 { "(" } else { ", (" });
         for column in 0..table.columns.len() {
             number += 1;
-            sql.push_str(if column == 0 { "" } else { ", " });
+            sql.push_str(if column == 0 { first } else { ", " });
             if is_numbered {
                 let _ = write!(sql, "${number}");
             } else {
@@ -69,18 +69,25 @@ fn insert_text(table: &Table, count: usize, is_numbered: bool) -> String {
 impl Tx {
     /// Inserts rows; how many went in.
     pub(crate) async fn insert(&mut self, table: &'static Table, rows: Vec<Vec<Value>>) -> Result<u64, LedgerError> {
+        self.insert_added(table, "", rows).await
+    }
+
+    /// Inserts rows whose first value is added to what the database computes: `first` is that expression, up to its `+`.
+    /// One table has one such expression.
+    pub(super) async fn insert_added(
+        &mut self,
+        table: &'static Table,
+        first: &'static str,
+        rows: Vec<Vec<Value>>,
+    ) -> Result<u64, LedgerError> {
         let is_numbered = self.is_postgres();
         let mut inserted = 0;
         let mut rows = rows.into_iter();
         for chunk in CHUNKS {
             while rows.len() >= chunk {
                 let args = rows.by_ref().take(chunk).flatten().collect();
-                inserted += self
-                    .execute(
-                        text(table.name, table.columns, chunk, is_numbered, || insert_text(table, chunk, is_numbered)),
-                        args,
-                    )
-                    .await?;
+                let make = || insert_text(table, first, chunk, is_numbered);
+                inserted += self.execute(text(table.name, table.columns, chunk, is_numbered, make), args).await?;
             }
         }
         Ok(inserted)

@@ -6,6 +6,7 @@ use tallystick_domain::permission::Actor;
 use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::Tool;
 
+use super::catalog::Standing;
 use super::table::Table;
 use super::value::{Cells, known, to_json};
 use super::{Tx, WORKSPACE};
@@ -68,9 +69,17 @@ impl Tx {
         if let Some(tool) = self.seen.tools.get(name) {
             return Ok(tool.clone());
         }
+        if let Some(tool) = self.seen.standing.as_ref().and_then(|standing| standing.tool(name)) {
+            return Ok(tool);
+        }
         let row = self.fetch_one(TOOL, vec![WORKSPACE.into(), name.into()]).await?;
         let tool: Option<Tool> = row.map(|mut cells| cells.json()).transpose()?;
-        self.seen.tools.insert(name.to_owned(), tool.clone());
+        match &self.seen.standing {
+            Some(standing) => standing.keep_tool(name, tool.as_ref()),
+            None => {
+                self.seen.tools.insert(name.to_owned(), tool.clone());
+            }
+        }
         Ok(tool)
     }
 
@@ -88,6 +97,7 @@ impl Tx {
 
     /// Saves a tool and keeps the version.
     pub(crate) async fn tool_save(&mut self, tool: &Tool, by: &Actor, now: Timestamp) -> Result<(), LedgerError> {
+        self.declares();
         self.seen.tools.remove(tool.name.as_str());
         let body = to_json(tool)?;
         let args = vec![WORKSPACE.into(), tool.name.as_str().into(), tool.version.into(), body.as_str().into()];
@@ -110,15 +120,22 @@ impl Tx {
         if let Some(sources) = &self.seen.sources {
             return Ok(sources.clone());
         }
+        if let Some(sources) = self.seen.standing.as_ref().and_then(Standing::sources) {
+            return Ok(sources);
+        }
         let rows = self.fetch(SOURCES, vec![WORKSPACE.into()]).await?;
         let sources: Vec<Source> =
             rows.into_iter().map(|mut cells| read_source(&mut cells)).collect::<Result<_, _>>()?;
-        self.seen.sources = Some(sources.clone());
+        match &self.seen.standing {
+            Some(standing) => standing.keep_sources(&sources),
+            None => self.seen.sources = Some(sources.clone()),
+        }
         Ok(sources)
     }
 
     /// Saves how far a source is believed.
     pub(crate) async fn source_save(&mut self, source: &Source) -> Result<(), LedgerError> {
+        self.declares();
         self.seen.sources = None;
         let args = vec![
             WORKSPACE.into(),
@@ -148,6 +165,7 @@ impl Tx {
             by.name.as_str().into(),
         ];
         if self.insert(&FIRST_SEEN, vec![row]).await? > 0 {
+            self.declares();
             self.seen.sources = None;
             self.tell("source", name.as_str(), 0);
         }
