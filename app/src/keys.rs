@@ -4,13 +4,16 @@
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
-use web_sys::{Element, HtmlElement, KeyboardEvent};
+use wasm_bindgen::convert::FromWasmAbi;
+use web_sys::{Element, HtmlElement, HtmlInputElement, KeyboardEvent, MouseEvent, MouseEventInit};
 
 /// What the help lists: keys and what they do.
-const HELP: [(&str, &str); 10] = [
+const HELP: [(&str, &str); 12] = [
     ("j  k", "next and previous row"),
     ("Enter", "open the chosen row"),
     ("x", "take the row for a bulk action, or leave it out"),
+    ("Shift x", "the same for every row from the last one to this; Shift and a click on a box do so too"),
+    ("Ctrl K", "commands: everything the page offers, by name"),
     ("/", "search"),
     ("g q", "go to the queue"),
     ("g o", "go to all operations"),
@@ -25,7 +28,12 @@ const HELP: [(&str, &str); 10] = [
 pub fn KeyHelp() -> impl IntoView {
     let is_shown = RwSignal::new(false);
     let goes = StoredValue::new(false);
-    Effect::new(move |_| listen(move |event| on_key(event, is_shown, goes)));
+    let last_box = StoredValue::new(None);
+    Effect::new(move |_| {
+        listen("keydown", move |event: &KeyboardEvent| on_key(event, is_shown, goes));
+        // A key that presses a box ends in a click, too.
+        listen("click", move |event: &MouseEvent| on_click(event, last_box));
+    });
     let lines = HELP
         .into_iter()
         .map(|(keys, meaning)| view! { <div><dt><kbd>{keys}</kbd></dt><dd>{meaning}</dd></div> })
@@ -39,11 +47,49 @@ pub fn KeyHelp() -> impl IntoView {
     .into_any()
 }
 
-fn listen(act: impl Fn(&KeyboardEvent) + 'static) {
-    let closure = Closure::<dyn Fn(KeyboardEvent)>::new(move |event| act(&event));
+/// Hears events of the whole document.
+pub(crate) fn listen<E: FromWasmAbi + 'static>(name: &str, act: impl Fn(&E) + 'static) {
+    let closure = Closure::<dyn Fn(E)>::new(move |event: E| act(&event));
     // Fails only for a callback that is not a function. The listener lives as long as the page.
-    let _ = document().add_event_listener_with_callback("keydown", closure.as_ref().unchecked_ref());
+    let _ = document().add_event_listener_with_callback(name, closure.as_ref().unchecked_ref());
     closure.forget();
+}
+
+/// Boxes of rows: with Shift every box from the last one that was pressed is as this one. `last` is its row's value.
+fn on_click(event: &MouseEvent, last: StoredValue<Option<String>>) {
+    let target = event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
+    let Some(pressed) = target.filter(|target| target.matches(BOX).unwrap_or(false)) else { return };
+    let boxes = row_boxes();
+    let place = |value: &str| boxes.iter().position(|one| one.value() == value);
+    let before = last.get_value().and_then(|value| place(&value));
+    if let (true, Some(from), Some(to)) = (event.shift_key(), before, place(&pressed.value())) {
+        for one in boxes.iter().take(from.max(to) + 1).skip(from.min(to)) {
+            one.set_checked(pressed.checked());
+        }
+    }
+    last.set_value(Some(pressed.value()));
+    let count = boxes.iter().filter(|one| one.checked()).count();
+    with_element(".choosing__count", |told| told.set_text_content(Some(&format!("{count} of {} chosen", boxes.len()))));
+}
+
+/// The box of a row.
+const BOX: &str = ".rows__box input";
+
+fn row_boxes() -> Vec<HtmlInputElement> {
+    let Ok(found) = document().query_selector_all(BOX) else { return Vec::new() };
+    (0..found.length()).filter_map(|at| found.get(at)?.dyn_into().ok()).collect()
+}
+
+/// Presses the box of the chosen row as a click with Shift would.
+fn press_with_shift(selector: &str) {
+    let init = MouseEventInit::new();
+    init.set_bubbles(true);
+    init.set_cancelable(true);
+    init.set_shift_key(true);
+    if let Ok(click) = MouseEvent::new_with_mouse_event_init_dict("click", &init) {
+        // Whether anybody prevented it is of no interest.
+        with_element(selector, |pressed| drop(pressed.dispatch_event(&click)));
+    }
 }
 
 fn on_key(event: &KeyboardEvent, is_shown: RwSignal<bool>, goes: StoredValue<bool>) {
@@ -67,6 +113,7 @@ fn on_key(event: &KeyboardEvent, is_shown: RwSignal<bool>, goes: StoredValue<boo
         (false, "k") => move_by(-1),
         (false, "Enter") if !has_focus_on_control() => press(".rows__row--chosen .rows__key"),
         (false, "x") => press(".rows__row--chosen .rows__box input"),
+        (false, "X") => press_with_shift(".rows__row--chosen .rows__box input"),
         (false, "/") => {
             event.prevent_default();
             with_element("#search", |field| drop(field.focus()));

@@ -10,6 +10,7 @@ pub mod keys;
 pub mod live;
 pub mod morph;
 pub mod pages;
+pub mod palette;
 
 use leptos::prelude::*;
 use leptos_meta::provide_meta_context;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::operation::{Mode, Reason, State};
+use crate::operation::{Mode, Reason, State, named};
 
 /// Rows on a page unless asked otherwise.
 pub const PAGE_SIZE: u32 = 50;
@@ -31,13 +31,45 @@ pub struct OperationQuery {
     pub limit: Option<u32>,
 }
 
+/// Stands in a filter for operations that have none of what it asks for. No name of a tool or destination has brackets.
+pub const NONE: &str = "(none)";
+
+named! {
+    /// Orders of the queue.
+    QueueOrder {
+        /// What loses its safe option soonest, then what has most at stake, then what waits longest.
+        Urgency = "urgency",
+        /// What waits longest first.
+        Age = "age",
+        /// The largest amount first, whatever its currency; what has none comes last.
+        Stake = "stake",
+    }
+}
+
+impl Default for QueueOrder {
+    fn default() -> Self {
+        Self::Urgency
+    }
+}
+
 /// What the queue shows.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct QueueQuery {
     /// Only this reason.
     pub reason: Option<Reason>,
     /// Only one assignee, by id; `me` is the reader.
     pub assignee: Option<String>,
+    /// Only this tool, by name; [`NONE`] for those without one.
+    pub tool: Option<String>,
+    /// Only this destination, by name; [`NONE`] for those without one.
+    pub destination: Option<String>,
+    /// Only what failed in this way: `E12 timeout`; [`NONE`] for what has no cause on record.
+    pub cause: Option<String>,
+    /// In which order.
+    pub order: QueueOrder,
+    /// Whether equal ones are one line.
+    pub grouped: bool,
     /// Where the page starts; opaque.
     pub after: Option<String>,
     /// Rows on the page.
@@ -110,6 +142,14 @@ impl QueueQuery {
                     query.reason = Some(reason);
                 }
                 "assignee" => query.assignee = Some(value.into()),
+                "tool" => query.tool = Some(value.into()),
+                "destination" => query.destination = Some(value.into()),
+                "cause" => query.cause = Some(value.into()),
+                "order" => {
+                    let order = QueueOrder::parse(value);
+                    query.order = order.ok_or_else(|| bad(name, value, "use urgency, age or stake"))?;
+                }
+                "grouped" => query.grouped = value == "true",
                 "after" => query.after = Some(value.into()),
                 "limit" => query.limit = Some(limit(value)?),
                 "selected" => query.selected = Some(value.into()),
@@ -125,6 +165,11 @@ impl QueueQuery {
         let mut push = |name, value: Option<String>| pairs.extend(value.map(|value| (name, value)));
         push("reason", self.reason.map(|reason| reason.name().into()));
         push("assignee", self.assignee.clone());
+        push("tool", self.tool.clone());
+        push("destination", self.destination.clone());
+        push("cause", self.cause.clone());
+        push("order", (self.order != QueueOrder::default()).then(|| self.order.name().into()));
+        push("grouped", self.grouped.then(|| "true".into()));
         push("after", self.after.clone());
         push("limit", self.limit.map(|limit| limit.to_string()));
         push("selected", self.selected.clone());
@@ -159,6 +204,23 @@ mod tests {
         let pairs = query.to_pairs();
         let read = OperationQuery::from_pairs(pairs.iter().map(|(n, v)| (*n, v.as_str()))).unwrap();
         assert_eq!(read, query);
+    }
+
+    #[test]
+    fn a_queue_reads_back_from_its_pairs() {
+        let query = QueueQuery {
+            reason: Some(Reason::TimedOut),
+            tool: Some("charge".into()),
+            destination: Some(NONE.into()),
+            cause: Some("E12 timeout".into()),
+            order: QueueOrder::Age,
+            grouped: true,
+            ..QueueQuery::default()
+        };
+        let pairs = query.to_pairs();
+        let read = QueueQuery::from_pairs(pairs.iter().map(|(n, v)| (*n, v.as_str()))).unwrap();
+        assert_eq!(read, query);
+        assert!(QueueQuery::from_pairs([("order", "luck")]).is_err());
     }
 
     #[test]

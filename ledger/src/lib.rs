@@ -30,6 +30,7 @@ mod store;
 pub mod sweep;
 pub mod tools;
 pub mod verify;
+pub mod views;
 pub mod workflows;
 
 use std::sync::atomic::AtomicI64;

@@ -11,7 +11,7 @@ use tallystick_domain::name::{
 use tallystick_domain::operation::{Head, Projection, Reason, Record, State};
 use tallystick_domain::outcome::{self, Outcome};
 use tallystick_domain::permission::{Actor, Permission};
-use tallystick_domain::query::{OperationQuery, QueueQuery};
+use tallystick_domain::query::{OperationQuery, QueueOrder, QueueQuery};
 use tallystick_domain::refusal::Refusal;
 use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::Tool;
@@ -101,6 +101,42 @@ pub struct QueuePage {
     pub oldest_since: Option<Timestamp>,
     /// How many of them lose their safe option within the hour.
     pub losing_soon: u32,
+}
+
+/// Operations that wait for the same reason, at the same place, and failed in the same way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueGroup {
+    /// Their tool.
+    pub tool: Option<String>,
+    /// Their destination.
+    pub destination: Option<String>,
+    /// What they wait for.
+    pub reason: Reason,
+    /// What their newest open answer was judged by, with its error.
+    pub cause: Option<String>,
+    /// How many.
+    pub count: u32,
+    /// Since when the first of them is as it is.
+    pub first: Timestamp,
+    /// The latest fact about any of them.
+    pub last: Timestamp,
+}
+
+/// The queue in groups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueGroups {
+    /// The groups, the one with the most urgent operation first.
+    pub groups: Vec<QueueGroup>,
+    /// Whether there is more than these: only the most urgent [`Self::OPERATIONS`] are put into groups, and only
+    /// [`Self::GROUPS`] groups are told.
+    pub is_cut: bool,
+}
+
+impl QueueGroups {
+    /// How many of those that wait are put into groups.
+    pub const OPERATIONS: u32 = 10_000;
+    /// How many groups are told.
+    pub const GROUPS: u32 = 200;
 }
 
 /// How much waits for a person, for what stands around every page.
@@ -265,6 +301,20 @@ impl Ledger {
             .await
     }
 
+    /// What waits for a person, equal ones as one line.
+    pub async fn queue_groups(&self, by: &Actor, query: &QueueQuery) -> Result<QueueGroups, LedgerError> {
+        self.permit(by, Permission::Read, "queue").await?;
+        let (query, by) = (Arc::new(query.clone()), by.clone());
+        let groups = self.store().read(move |tx| {
+            let (query, by) = (Arc::clone(&query), by.clone());
+            Box::pin(async move { tx.queue_groups(&query, assignee_of(&query, &by)).await })
+        });
+        let groups = groups.await?;
+        let counted: u32 = groups.iter().map(|group| group.count).sum();
+        let is_cut = counted >= QueueGroups::OPERATIONS || groups.len() >= QueueGroups::GROUPS as usize;
+        Ok(QueueGroups { groups, is_cut })
+    }
+
     /// How much waits for a person. Cheaper than a page of the queue: no row is read.
     pub async fn count_waiting(&self, by: &Actor) -> Result<Waiting, LedgerError> {
         self.permit(by, Permission::Read, "queue").await?;
@@ -305,10 +355,9 @@ impl Ledger {
 
 async fn queue_page(tx: &mut Tx, by: &Actor, query: &QueueQuery) -> Result<QueuePage, LedgerError> {
     let (sequence, as_of) = (tx.newest_sequence().await?, tx.now().await?);
-    let assignee = query.assignee.as_deref().map(|who| if who == "me" { by.id.as_str() } else { who });
     let after = query.after.as_deref().map(read_queue_cursor).transpose()?;
-    let rows = tx.queue_page(query, assignee, after).await?;
-    let page = Page::cut(rows, page_size(query.limit), as_of, sequence, queue_cursor);
+    let rows = tx.queue_page(query, assignee_of(query, by), after).await?;
+    let page = Page::cut(rows, page_size(query.limit), as_of, sequence, |row| queue_cursor(row, query.order));
     Ok(QueuePage {
         page,
         counts: tx.queue_counts().await?,
@@ -317,10 +366,18 @@ async fn queue_page(tx: &mut Tx, by: &Actor, query: &QueueQuery) -> Result<Queue
     })
 }
 
+fn assignee_of<'q>(query: &'q QueueQuery, by: &'q Actor) -> Option<&'q str> {
+    query.assignee.as_deref().map(|who| if who == "me" { by.id.as_str() } else { who })
+}
+
 /// Where the page of the queue after this row starts.
-pub(crate) fn queue_cursor(row: &Listed) -> String {
-    let rank = row.row.attention.map_or(0, |attention| attention.rank);
-    format!("{rank}.{}", row.head.id)
+pub(crate) fn queue_cursor(row: &Listed, order: QueueOrder) -> String {
+    let place = match order {
+        QueueOrder::Urgency => row.row.attention.map_or(0, |attention| attention.rank),
+        QueueOrder::Age => row.row.since.as_micros(),
+        QueueOrder::Stake => row.row.impact.as_ref().and_then(|impact| impact.amount_minor).unwrap_or(-1),
+    };
+    format!("{place}.{}", row.head.id)
 }
 
 pub(crate) fn read_queue_cursor(cursor: &str) -> Result<(i64, &str), Refusal> {

@@ -60,7 +60,9 @@ pub fn choosing(view: &ChoosingView, pairs: &Pairs, here: impl Fn(&str) -> Strin
             {hidden("list", view.list.clone())}
             {hidden("filter", view.filter.clone())}
             {hidden("scope", scope.to_owned())}
-            <div class="choosing__what">{what}</div>
+            <div class="choosing__what">
+                {what} " " <span class="choosing__count" role="status" data-kept=""></span>
+            </div>
             <div class="choosing__press">{press}</div>
         </form>
     }

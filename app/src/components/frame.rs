@@ -11,6 +11,7 @@ use super::time::time;
 use crate::api::workspace::get_frame;
 use crate::keys::KeyHelp;
 use crate::live::{Live, Status};
+use crate::palette::Palette;
 
 /// The frame. It reads its own figures anew when operations change.
 #[component]
@@ -31,6 +32,7 @@ pub fn Frame() -> impl IntoView {
                 <Outlet />
             </main>
             <KeyHelp />
+            <Palette />
         </div>
     }
     .into_any()

@@ -10,6 +10,7 @@ pub mod lanes;
 pub mod notice;
 pub mod rows;
 pub mod rules;
+pub mod saved_views;
 pub mod tally;
 pub mod time;
 pub mod timeline;

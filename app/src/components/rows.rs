@@ -22,8 +22,44 @@ pub struct LinkedRow {
     pub has_box: Option<bool>,
 }
 
+/// A heading by which the list can be ordered.
+pub struct OrderLink {
+    /// Where the list in that order is.
+    pub href: String,
+    /// `ascending` or `descending`, where it is in that order now.
+    pub sorted: Option<&'static str>,
+}
+
+/// Headings by which a list can be ordered; those without a link are words alone.
+#[derive(Default)]
+pub struct Orders {
+    /// What is at stake.
+    pub stake: Option<OrderLink>,
+    /// How long the key still protects: the order of urgency begins with it.
+    pub window: Option<OrderLink>,
+    /// How long it has been as it is.
+    pub age: Option<OrderLink>,
+}
+
+fn heading(class: &'static str, text: &'static str, link: Option<OrderLink>) -> AnyView {
+    let Some(OrderLink { href, sorted }) = link else {
+        return view! { <th scope="col" class=class>{text}</th> }.into_any();
+    };
+    let sign = sorted.map(|sorted| if sorted == "ascending" { " ↑" } else { " ↓" });
+    view! {
+        <th scope="col" class=class aria-sort=sorted>
+            <a class="rows__order" href=href>
+                {text}
+                <span aria-hidden="true">{sign}</span>
+            </a>
+        </th>
+    }
+    .into_any()
+}
+
 /// The table. `caption` names it for screen readers.
-pub fn operation_table(caption: &'static str, rows: Vec<LinkedRow>) -> AnyView {
+pub fn operation_table(caption: &'static str, rows: Vec<LinkedRow>, orders: Orders) -> AnyView {
+    let Orders { stake, window, age } = orders;
     let boxes = rows.iter().any(|row| row.has_box.is_some());
     let boxes = boxes.then(|| view! { <th scope="col" class="rows__choose"><span class="unseen">"Chosen"</span></th> });
     let rows = rows.into_iter().map(row_view).collect_view();
@@ -35,10 +71,10 @@ pub fn operation_table(caption: &'static str, rows: Vec<LinkedRow>) -> AnyView {
                     {boxes}
                     <th scope="col" class="rows__state">"State"</th>
                     <th scope="col">"Operation"</th>
-                    <th scope="col" class="number rows__stake">"At stake"</th>
+                    {heading("number rows__stake", "At stake", stake)}
                     <th scope="col" class="rows__evidence">"Attempts and evidence"</th>
-                    <th scope="col" class="rows__window">"Key protects"</th>
-                    <th scope="col" class="number rows__age">"Age"</th>
+                    {heading("rows__window", "Key protects", window)}
+                    {heading("number rows__age", "Age", age)}
                     <th scope="col" class="rows__next">"First to do"</th>
                 </tr>
             </thead>

@@ -11,7 +11,8 @@ use crate::api::Pairs;
 use crate::api::operation::get_operations;
 use crate::components::choosing::{PARAMETER, boxes, choosing};
 use crate::components::notice::{empty, more};
-use crate::components::rows::{LinkedRow, operation_table};
+use crate::components::rows::{LinkedRow, Orders, operation_table};
+use crate::components::saved_views::{said, saved_views};
 use crate::morph::is_shown;
 
 /// All operations.
@@ -62,7 +63,7 @@ pub fn content(view: OperationsView, asked: &Pairs) -> AnyView {
             "No operation is on record",
             "Import what already happened with `tallystick import FILE`, or let an agent propose with POST /api/v1/operations.",
         ),
-        (false, _) => operation_table(caption, rows),
+        (false, _) => operation_table(caption, rows, Orders::default()),
     };
     let choosing = view
         .choosing
@@ -74,7 +75,9 @@ pub fn content(view: OperationsView, asked: &Pairs) -> AnyView {
             <div class="head">
                 <h1 id="operations-title">"Operations"</h1>
                 <p class="head__note">{order}</p>
+                {saved_views(view.views, "operations", "/operations", pairs)}
             </div>
+            {said(asked)}
             {filters(pairs, view.tools, view.destinations, is_filtered)}
             {choosing}
             {list}

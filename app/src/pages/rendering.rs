@@ -15,7 +15,7 @@ use tallystick_domain::view::{ChipView, Moment};
 use crate::api::ApiError;
 use crate::components::decision::decision;
 use crate::components::notice::{empty, failed, loading, more};
-use crate::components::rows::{LinkedRow, operation_table};
+use crate::components::rows::{LinkedRow, Orders, operation_table};
 
 const TRICK: &str = "\"><script>alert(1)</script><img src=x onerror=alert(2)>";
 
@@ -95,7 +95,7 @@ fn judged(actions: Vec<ActionView>, words: &str) -> DecisionView {
 
 #[test]
 fn what_others_wrote_never_becomes_markup() {
-    let table = html(|| operation_table("Operations", vec![linked(TRICK)]));
+    let table = html(|| operation_table("Operations", vec![linked(TRICK)], Orders::default()));
     let decided = html(|| decision(judged(vec![action(TRICK, Verdict::Forbidden, Some(TRICK))], TRICK)));
     for page in [table, decided] {
         assert!(!page.contains("<script>") && !page.contains("<img"), "{page}");
@@ -104,7 +104,7 @@ fn what_others_wrote_never_becomes_markup() {
 
 #[test]
 fn a_row_says_in_words_what_it_shows_in_colour() {
-    let page = html(|| operation_table("Operations", vec![linked("refund:ord_1042:rr_7")]));
+    let page = html(|| operation_table("Operations", vec![linked("refund:ord_1042:rr_7")], Orders::default()));
     for words in ["timed out", "2 attempts. tool: 1 unknown, 1 not sent.", "23 min", "receipt", "2 findings"] {
         assert!(page.contains(words), "{words} is missing in {page}");
     }
@@ -143,7 +143,7 @@ fn nothing_there_still_coming_failed_and_a_part_are_different_texts() {
 
 #[test]
 fn a_page_needs_neither_inline_styles_nor_handlers() {
-    let table = html(|| operation_table("Operations", vec![linked("a:b")]));
+    let table = html(|| operation_table("Operations", vec![linked("a:b")], Orders::default()));
     let decided = html(|| decision(judged(vec![action("Adopt", Verdict::Confirm, None)], "why")));
     for page in [table, decided] {
         assert!(!page.contains(" style=") && !page.contains(" onclick"), "{page}");

@@ -26,9 +26,10 @@ impl Filter {
     ) -> Result<Self, QueryError> {
         match list {
             "queue" => {
-                let QueueQuery { reason, assignee, .. } = QueueQuery::from_pairs(pairs)?;
+                let QueueQuery { reason, assignee, tool, destination, cause, .. } = QueueQuery::from_pairs(pairs)?;
                 let named = |who: String| if who == "me" { reader.id.to_string() } else { who };
-                Ok(Self::Queue(QueueQuery { reason, assignee: assignee.map(named), ..QueueQuery::default() }))
+                let assignee = assignee.map(named);
+                Ok(Self::Queue(QueueQuery { reason, assignee, tool, destination, cause, ..QueueQuery::default() }))
             }
             "operations" => {
                 let query = OperationQuery::from_pairs(pairs)?;

@@ -134,9 +134,17 @@ fn an_items_key_names_the_bulk_action_and_the_operation() {
 #[test]
 fn a_filter_leaves_paging_out_names_its_reader_and_is_never_everything() {
     let olga = actor("olga", Role::Operator);
-    let queue = Filter::from_pairs("queue", [("reason", "timed_out"), ("assignee", "me"), ("after", "1.x")], &olga);
-    let expected =
-        QueueQuery { reason: Some(Reason::TimedOut), assignee: Some("olga".into()), ..QueueQuery::default() };
+    let queue = Filter::from_pairs(
+        "queue",
+        [("reason", "timed_out"), ("assignee", "me"), ("cause", "E12 timeout"), ("after", "1.x"), ("order", "age")],
+        &olga,
+    );
+    let expected = QueueQuery {
+        reason: Some(Reason::TimedOut),
+        assignee: Some("olga".into()),
+        cause: Some("E12 timeout".into()),
+        ..QueueQuery::default()
+    };
     assert_eq!(queue, Ok(Filter::Queue(expected)));
     let paged = Filter::from_pairs("operations", [("after", "x"), ("limit", "20")], &olga).unwrap();
     assert_eq!(paged, Filter::Operations(OperationQuery::default()));

@@ -212,4 +212,7 @@ pub struct Projection {
     /// When the next look-up is due.
     #[serde(default)]
     pub look_up_at: Option<Timestamp>,
+    /// What the newest answer that is open (else the newest of all) was judged by, with its error: `E12 timeout`.
+    #[serde(default)]
+    pub cause: Option<String>,
 }

@@ -15,6 +15,8 @@ use crate::verdict::Verdict;
 
 /// The most notches a row keeps; the newest.
 const TALLY_LIMIT: usize = 60;
+/// The most characters of an error that are kept for comparing.
+const CAUSE_LIMIT: usize = 80;
 /// The row of a success whose undo does not get on.
 const STUCK_UNDO: &str = "28a";
 
@@ -56,7 +58,28 @@ pub(super) fn project(
         args_hash: first.map(|arguments| arguments.args_hash),
         claim_at: claimable_at(record, around, outcome, now),
         look_up_at: next_look_up(record, around, outcome),
+        cause: cause(outcome),
     }
+}
+
+/// By which operations that failed in the same way are told to be alike. It names nothing of one operation alone: the
+/// error is the destination's code or the source's word, cut short.
+fn cause(outcome: &Outcome) -> Option<String> {
+    let newest = |is_open: bool| {
+        outcome
+            .attempts
+            .iter()
+            .filter(|attempt| !is_open || attempt.closed.is_none())
+            .max_by_key(|one| one.dispatched_at)
+    };
+    let attempt = newest(true).or_else(|| newest(false))?;
+    let said = match (&attempt.error, attempt.http, attempt.reported) {
+        (Some(error), _, _) => error.chars().take(CAUSE_LIMIT).collect(),
+        (None, Some(status), _) => format!("HTTP {status}"),
+        (None, None, Some(reported)) => reported.name().replace('_', " "),
+        (None, None, None) => return Some(attempt.judgement.rule.to_string()),
+    };
+    Some(format!("{} {said}", attempt.judgement.rule))
 }
 
 /// What was found, and why an approved step is not sent yet: nobody should wonder.

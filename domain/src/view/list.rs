@@ -4,10 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::bulk::ChoosingView;
 use super::decision::DecisionView;
+use super::rules::rule_sentence;
 use super::state::{StateBadge, TallyView, WindowView, key_window, state_badge, tally};
 use super::{ChipView, Lens, Moment, stake_in_words, target_in_words};
 use crate::name::{DestinationName, ToolName};
 use crate::operation::{Head, Mode, Projection, Reason};
+use crate::query::{NONE, QueueOrder};
+use crate::time::Timestamp;
 
 /// One operation as a row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +120,73 @@ pub fn capped_sum(counts: impl IntoIterator<Item = u32>) -> String {
     if is_exact { sum.to_string() } else { format!("{sum}+") }
 }
 
+/// Operations of the queue that wait for the same reason and failed in the same way, as one line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupView {
+    /// The filter that finds its members: pairs of an address.
+    pub filter: Vec<(String, String)>,
+    /// What they wait for.
+    pub reason: String,
+    /// Tool → destination.
+    pub target: String,
+    /// What their newest open answer was judged by, with its error; nothing where none is on record.
+    pub cause: Option<String>,
+    /// That rule in a sentence.
+    pub rule: Option<String>,
+    /// How many.
+    pub count: String,
+    /// Since when the first of them is as it is.
+    pub first: Moment,
+    /// The latest fact about any of them.
+    pub last: Moment,
+}
+
+/// What a group has in common, as the record has it.
+pub struct GroupParts<'a> {
+    /// Their tool.
+    pub tool: Option<&'a str>,
+    /// Their destination.
+    pub destination: Option<&'a str>,
+    /// What they wait for.
+    pub reason: Reason,
+    /// Their cause.
+    pub cause: Option<&'a str>,
+    /// How many.
+    pub count: u32,
+    /// Since when the first of them is as it is, and the latest fact.
+    pub span: (Timestamp, Timestamp),
+}
+
+/// A group for reading.
+pub fn group_view(group: &GroupParts<'_>, lens: &Lens<'_>) -> GroupView {
+    let pair = |name: &str, value: Option<&str>| (name.to_owned(), value.unwrap_or(NONE).to_owned());
+    let rule = group.cause.and_then(|cause| cause.split(' ').next()).and_then(rule_sentence);
+    GroupView {
+        filter: vec![
+            pair("reason", Some(group.reason.name())),
+            pair("tool", group.tool),
+            pair("destination", group.destination),
+            pair("cause", group.cause),
+        ],
+        reason: group.reason.label().into(),
+        target: target_in_words(group.tool, group.destination),
+        cause: group.cause.map(ToOwned::to_owned),
+        rule: rule.map(ToOwned::to_owned),
+        count: group.count.to_string(),
+        first: lens.moment(group.span.0),
+        last: lens.moment(group.span.1),
+    }
+}
+
+/// A list as a person saved it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedViewLine {
+    /// Its name.
+    pub name: String,
+    /// The query of its address.
+    pub query: String,
+}
+
 /// The queue page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueView {
@@ -140,6 +210,12 @@ pub struct QueueView {
     pub chosen: Option<PanelView>,
     /// Acting on many rows, for those who may.
     pub choosing: Option<ChoosingView>,
+    /// In which order the rows are.
+    pub order: QueueOrder,
+    /// The groups in place of the rows, and whether there is more than these.
+    pub groups: Option<(Vec<GroupView>, bool)>,
+    /// The reader's views.
+    pub views: Vec<SavedViewLine>,
 }
 
 /// One operation's decision beside the queue.
@@ -170,6 +246,8 @@ pub struct OperationsView {
     pub tools: Vec<String>,
     /// Destinations that occur.
     pub destinations: Vec<String>,
+    /// The reader's views.
+    pub views: Vec<SavedViewLine>,
     /// Acting on many rows, for those who may.
     pub choosing: Option<ChoosingView>,
 }

@@ -109,7 +109,7 @@ async fn queue_rows(tx: &mut Tx, query: &QueueQuery, after: Option<&str>) -> Res
     let page = QueueQuery { limit: Some(PAGE_LIMIT), ..query.clone() };
     let place = after.map(crate::operations::read_queue_cursor).transpose()?;
     let mut rows = tx.queue_page(&page, query.assignee.as_deref(), place).await?;
-    Ok(cut(&mut rows, crate::operations::queue_cursor))
+    Ok(cut(&mut rows, |row| crate::operations::queue_cursor(row, page.order)))
 }
 
 async fn operation_rows(tx: &mut Tx, query: &OperationQuery, after: Option<String>) -> Result<Rows, LedgerError> {

@@ -8,14 +8,14 @@ use std::sync::{Arc, LazyLock};
 use sqlx::AssertSqlSafe;
 use tallystick_domain::name::OperationId;
 use tallystick_domain::operation::Reason;
-use tallystick_domain::query::{OperationQuery, PAGE_LIMIT, PAGE_SIZE, QueueQuery};
+use tallystick_domain::query::{NONE, OperationQuery, PAGE_LIMIT, PAGE_SIZE, QueueOrder, QueueQuery};
 use tallystick_domain::time::Timestamp;
 
 use super::operation::LISTED;
-use super::value::Value;
+use super::value::{Cells, Value, known};
 use super::{Tx, WORKSPACE, row};
 use crate::LedgerError;
-use crate::operations::Listed;
+use crate::operations::{Listed, QueueGroup, QueueGroups};
 
 /// How many keys with the searched beginning one page looks through for those that its other filters let pass.
 #[cfg(not(feature = "test-clock"))]
@@ -78,7 +78,29 @@ impl Statement {
         }
     }
 
-    /// Ends the statement.
+    /// What waits for a person, as the queue is filtered.
+    fn and_waits(&mut self, query: &QueueQuery, assignee: Option<&str>) {
+        self.and("attention_rank IS NOT NULL", Vec::new());
+        if let Some(reason) = query.reason {
+            self.and("attention_reason = ?", vec![reason.name().into()]);
+        }
+        if let Some(assignee) = assignee {
+            self.and("assignee = ?", vec![assignee.into()]);
+        }
+        self.and_text_or_none(["tool = ?", "tool IS NULL"], query.tool.as_ref());
+        self.and_text_or_none(["destination = ?", "destination IS NULL"], query.destination.as_ref());
+        self.and_text_or_none(["cause = ?", "cause IS NULL"], query.cause.as_ref());
+    }
+
+    fn and_text_or_none(&mut self, [is, is_none]: [&'static str; 2], value: Option<&String>) {
+        match value.map(String::as_str) {
+            None => {}
+            Some(NONE) => self.and(is_none, Vec::new()),
+            Some(text) => self.and(is, vec![text.into()]),
+        }
+    }
+
+    /// Ends the statement, or a part of it.
     fn order(&mut self, order: &'static str, limit: i64) {
         self.args.push(limit.into());
         let _ = write!(self.sql, " ORDER BY {order} LIMIT ${}", self.args.len());
@@ -220,19 +242,35 @@ pub(super) fn page_statement(query: &OperationQuery) -> Statement {
     statement
 }
 
+/// The first value of a cursor of the queue is what it is ordered by.
 pub(super) fn queue_statement(query: &QueueQuery, assignee: Option<&str>, after: Option<(i64, &str)>) -> Statement {
     let mut statement = Statement::listing();
-    statement.and("attention_rank IS NOT NULL", Vec::new());
-    if let Some(reason) = query.reason {
-        statement.and("attention_reason = ?", vec![reason.name().into()]);
+    statement.and_waits(query, assignee);
+    let (beyond, order) = match query.order {
+        QueueOrder::Urgency => ("(attention_rank, op_id) > (?, ?)", "attention_rank, op_id"),
+        QueueOrder::Age => ("(since, op_id) > (?, ?)", "since, op_id"),
+        QueueOrder::Stake => {
+            ("(COALESCE(impact_amount, -1), op_id) < (?, ?)", "COALESCE(impact_amount, -1) DESC, op_id DESC")
+        }
+    };
+    if let Some((place, id)) = after {
+        statement.and(beyond, vec![place.into(), id.into()]);
     }
-    if let Some(assignee) = assignee {
-        statement.and("assignee = ?", vec![assignee.into()]);
-    }
-    if let Some((rank, id)) = after {
-        statement.and("(attention_rank, op_id) > (?, ?)", vec![rank.into(), id.into()]);
-    }
-    statement.order("attention_rank, op_id", i64::from(page_size(query.limit)) + 1);
+    statement.order(order, i64::from(page_size(query.limit)) + 1);
+    statement
+}
+
+/// Groups of the most urgent that wait; no row is read for it. Index: `attention_by_group`.
+pub(super) fn groups_statement(query: &QueueQuery, assignee: Option<&str>) -> Statement {
+    let sql = "SELECT tool, destination, attention_reason, cause, COUNT(*), MIN(since), MAX(last_fact_at) FROM (
+         SELECT tool, destination, attention_reason, cause, since, last_fact_at, attention_rank FROM operation
+         WHERE workspace_id = $1"
+        .to_owned();
+    let mut statement = Statement { sql, args: vec![WORKSPACE.into()] };
+    statement.and_waits(query, assignee);
+    statement.order("attention_rank", i64::from(QueueGroups::OPERATIONS));
+    statement.push(") AS waiting GROUP BY tool, destination, attention_reason, cause", Vec::new());
+    statement.order("MIN(attention_rank), COUNT(*) DESC", i64::from(QueueGroups::GROUPS));
     statement
 }
 
@@ -269,7 +307,7 @@ impl Tx {
 
     /// What waits for a person, most urgent first: one row more than a page, if there are more.
     ///
-    /// Index: `attention_by_rank`, `attention_by_reason` or `attention_by_assignee`.
+    /// Index: `attention_by_rank`, `_by_reason`, `_by_assignee`, `_by_cause`, `_by_age` or `_by_stake`.
     pub(crate) async fn queue_page(
         &mut self,
         query: &QueueQuery,
@@ -277,6 +315,29 @@ impl Tx {
         after: Option<(i64, &str)>,
     ) -> Result<Vec<Listed>, LedgerError> {
         self.listed(queue_statement(query, assignee, after)).await
+    }
+
+    /// What waits for a person in groups, the group with the most urgent first. Operations without a cause on record are
+    /// together.
+    pub(crate) async fn queue_groups(
+        &mut self,
+        query: &QueueQuery,
+        assignee: Option<&str>,
+    ) -> Result<Vec<QueueGroup>, LedgerError> {
+        let Statement { sql, args } = groups_statement(query, assignee);
+        let rows = self.fetch(AssertSqlSafe(sql), args).await?;
+        let group = |mut cells: Cells| {
+            Ok(QueueGroup {
+                tool: cells.text_opt()?,
+                destination: cells.text_opt()?,
+                reason: cells.parsed(known(Reason::parse))?,
+                cause: cells.text_opt()?,
+                count: cells.count()?,
+                first: cells.at()?,
+                last: cells.at()?,
+            })
+        };
+        rows.into_iter().map(group).collect()
     }
 
     async fn listed(&mut self, statement: Statement) -> Result<Vec<Listed>, LedgerError> {

@@ -33,6 +33,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(5, "0005_deliveries"),
     migration!(6, "0006_bulk"),
     migration!(7, "0007_catalog"),
+    migration!(8, "0008_queue"),
 ];
 
 /// The newest schema that this binary knows.

@@ -25,6 +25,7 @@ pub(crate) mod table;
 pub(crate) mod tool;
 pub(crate) mod value;
 pub(crate) mod verify;
+pub(crate) mod view;
 pub(crate) mod work;
 pub(crate) mod workflow;
 

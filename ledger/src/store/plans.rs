@@ -4,9 +4,11 @@
 
 use sqlx::AssertSqlSafe;
 use tallystick_domain::operation::{Mode, Reason};
-use tallystick_domain::query::{OperationQuery, QueueQuery};
+use tallystick_domain::query::{OperationQuery, QueueOrder, QueueQuery};
 
-use super::list::{Statement, page_statement, queue_statement, search_statement, searched_to_statement};
+use super::list::{
+    Statement, groups_statement, page_statement, queue_statement, search_statement, searched_to_statement,
+};
 use super::value::Value;
 use super::{Conn, Tx, WORKSPACE, action, bulk, delivery, line, list, operation, people, sending, workflow};
 use crate::LedgerError;
@@ -80,12 +82,19 @@ fn pages() -> Vec<(&'static str, Statement)> {
 
 fn queues() -> Vec<(&'static str, Statement)> {
     let all = QueueQuery::default();
+    let text = || Some("x".to_owned());
+    let alike = QueueQuery { tool: text(), destination: text(), cause: text(), ..all.clone() };
+    let ordered = |order| QueueQuery { order, ..QueueQuery::default() };
     let reset = QueueQuery { reason: Some(Reason::Reset), ..QueueQuery::default() };
     vec![
         ("attention_by_rank", queue_statement(&all, None, None)),
         ("attention_by_rank", queue_statement(&all, None, Some((1, "x")))),
         ("attention_by_reason", queue_statement(&reset, None, None)),
         ("attention_by_assignee", queue_statement(&all, Some("x"), None)),
+        ("attention_by_cause", queue_statement(&alike, None, Some((1, "x")))),
+        ("attention_by_age", queue_statement(&ordered(QueueOrder::Age), None, Some((1, "x")))),
+        ("attention_by_stake", queue_statement(&ordered(QueueOrder::Stake), None, Some((1, "x")))),
+        ("attention_by_group", groups_statement(&all, None)),
         ("attention_by_", fixed(list::COUNT, vec![1000_i64.into()])),
         ("attention_by_reason", fixed(&list::COUNTS, vec![1000_i64.into()])),
         ("attention_by_since", fixed(list::OLDEST, Vec::new())),

@@ -62,6 +62,7 @@ pub(crate) const COLUMNS: &[&str] = &[
     "summary",
     "claim_at",
     "look_up_at",
+    "cause",
 ];
 
 /// How many of [`COLUMNS`] are fixed by the head, the first two of them aside.
@@ -147,6 +148,7 @@ fn projection_values(row: &Projection) -> Result<Vec<Value>, LedgerError> {
         summary.into(),
         row.claim_at.into(),
         row.look_up_at.into(),
+        row.cause.as_deref().into(),
     ])
 }
 
@@ -201,6 +203,7 @@ fn read_projection(cells: &mut Cells) -> Result<Projection, LedgerError> {
     let key_window = read_window(cells)?;
     let Summary { tally, chips, findings, impact } = cells.json()?;
     let (claim_at, look_up_at) = (cells.at_opt()?, cells.at_opt()?);
+    let cause = cells.text_opt()?;
     Ok(Projection {
         state,
         since,
@@ -226,6 +229,7 @@ fn read_projection(cells: &mut Cells) -> Result<Projection, LedgerError> {
         args_hash,
         claim_at,
         look_up_at,
+        cause,
     })
 }
 
@@ -279,6 +283,7 @@ pub(super) mod tests {
             args_hash: None,
             claim_at: Some(at(6)),
             look_up_at: None,
+            cause: Some("E12 timeout".into()),
         }
     }
 

@@ -2,8 +2,11 @@
 
 use tallystick_domain::name::{DestinationName, ToolName};
 use tallystick_domain::operation::{Mode, Reason};
-use tallystick_domain::query::{OperationQuery, QueueQuery};
+use tallystick_domain::query::{NONE, OperationQuery, QueueOrder, QueueQuery};
+use tallystick_domain::refusal::Refusal;
 use tallystick_domain::tool::Class;
+use tallystick_ledger::LedgerError;
+use tallystick_ledger::views::{Place, SavedView, VIEWS_LIMIT};
 
 use crate::rig::{Rig, automation, case, proposal, viewer};
 
@@ -15,6 +18,9 @@ on_both! {
     a_search_that_filters_leave_little_of_says_that_there_is_more_and_finds_it_all,
     what_a_search_names_exactly_comes_in_its_place_among_the_keys,
     the_queue_is_paged_by_urgency_and_counted_by_reason,
+    the_queue_has_other_orders_each_paged_to_its_end,
+    what_failed_in_the_same_way_is_one_group_and_the_group_finds_its_members,
+    a_persons_views_are_their_own_and_saving_twice_saves_one,
     names_in_use_are_offered_for_filters,
     rows_are_read_again_by_id,
     a_cursor_that_is_not_one_is_refused,
@@ -158,6 +164,106 @@ async fn the_queue_is_paged_by_urgency_and_counted_by_reason(rig: Rig) {
     assert!(first.oldest_since.is_some());
     let only = QueueQuery { reason: Some(Reason::Contradicted), ..QueueQuery::default() };
     assert_eq!(rig.ledger.queue(&viewer(), &only).await.unwrap().page.rows.len(), 1);
+}
+
+/// Three that timed out at one place with amounts, one that was cut off there, and one at another place without a name.
+async fn fill_alike(rig: &Rig) {
+    let lines = [
+        (r#""key":"a","tool":"charge","dest":"psp","args":{"amount_minor":500,"currency":"EUR"}"#, "timeout", "09:00"),
+        (r#""key":"b","tool":"charge","dest":"psp","args":{"amount_minor":9000,"currency":"EUR"}"#, "timeout", "08:00"),
+        (r#""key":"c","tool":"charge","dest":"psp""#, "timeout", "10:00"),
+        (r#""key":"d","tool":"charge","dest":"psp","args":{"amount_minor":70,"currency":"EUR"}"#, "conn_lost", "07:00"),
+        (r#""key":"e""#, "timeout", "06:00"),
+    ];
+    let lines: Vec<String> = lines
+        .iter()
+        .flat_map(|(names, outcome, time)| {
+            [
+                format!(r#"{{"ts":"2026-10-05T{time}:00Z","ev":"operation.proposed","op":"{time}",{names}}}"#),
+                format!(
+                    r#"{{"ts":"2026-10-05T{time}:30Z","ev":"attempt.ended","op":"{time}","n":1,"outcome":"{outcome}"}}"#
+                ),
+            ]
+        })
+        .collect();
+    rig.import(&lines.join("\n")).await;
+}
+
+async fn the_queue_has_other_orders_each_paged_to_its_end(rig: Rig) {
+    fill_alike(&rig).await;
+    let mut nameless = ["c", "e"];
+    if rig.id("c").await < rig.id("e").await {
+        nameless.reverse();
+    }
+    for (order, expected) in [
+        (QueueOrder::Age, ["e", "d", "b", "a", "c"].map(ToOwned::to_owned)),
+        // What has no amount comes last, in the order of the ids.
+        (QueueOrder::Stake, ["b", "a", "d", nameless[0], nameless[1]].map(ToOwned::to_owned)),
+    ] {
+        let mut query = QueueQuery { order, limit: Some(2), ..QueueQuery::default() };
+        let mut seen = Vec::new();
+        loop {
+            let page = rig.ledger.queue(&viewer(), &query).await.unwrap().page;
+            seen.extend(page.rows.iter().map(|row| row.head.key.to_string()));
+            match page.next {
+                Some(next) => query.after = Some(next),
+                None => break,
+            }
+        }
+        assert_eq!(seen, expected, "{order:?}");
+    }
+}
+
+async fn what_failed_in_the_same_way_is_one_group_and_the_group_finds_its_members(rig: Rig) {
+    fill_alike(&rig).await;
+    let found = rig.ledger.queue_groups(&viewer(), &QueueQuery::default()).await.unwrap();
+    assert!(!found.is_cut);
+    let mut groups = found.groups;
+    groups.sort_by_key(|group| std::cmp::Reverse(group.count));
+    assert_eq!(groups.iter().map(|group| group.count).collect::<Vec<_>>(), [3, 1, 1]);
+    let timed_out = &groups[0];
+    assert_eq!(
+        (timed_out.tool.as_deref(), timed_out.destination.as_deref(), timed_out.reason),
+        (Some("charge"), Some("psp"), Reason::TimedOut)
+    );
+    assert!(timed_out.cause.as_deref().unwrap().ends_with(" timeout"), "{timed_out:?}");
+    assert!(timed_out.first < timed_out.last);
+    for group in &groups {
+        let or_none = |value: &Option<String>| Some(value.clone().unwrap_or_else(|| NONE.to_owned()));
+        let query = QueueQuery {
+            reason: Some(group.reason),
+            tool: or_none(&group.tool),
+            destination: or_none(&group.destination),
+            cause: or_none(&group.cause),
+            ..QueueQuery::default()
+        };
+        let members = rig.ledger.queue(&viewer(), &query).await.unwrap().page.rows;
+        assert_eq!(members.len(), usize::try_from(group.count).unwrap(), "{group:?}");
+    }
+}
+
+async fn a_persons_views_are_their_own_and_saving_twice_saves_one(rig: Rig) {
+    let view = |name: &str, query: &str| SavedView { name: name.into(), query: query.into() };
+    let (vera, olga) = (viewer(), crate::rig::actor("olga", tallystick_domain::permission::Role::Operator));
+    rig.ledger.save_view(&vera, Place::Queue, view(" Mine ", "assignee=me")).await.unwrap();
+    rig.ledger.save_view(&vera, Place::Queue, view("Mine", "assignee=me&order=age")).await.unwrap();
+    rig.ledger.save_view(&vera, Place::Operations, view("Mine", "state=uncertain")).await.unwrap();
+    assert_eq!(rig.ledger.saved_views(&vera, Place::Queue).await.unwrap(), [view("Mine", "assignee=me&order=age")]);
+    assert!(rig.ledger.saved_views(&olga, Place::Queue).await.unwrap().is_empty());
+    for bad in [view("", "a=b"), view("x", ""), view("x", "a=b#c"), view(&"x".repeat(61), "a=b"), view("x", "a=\nb")] {
+        let error = rig.ledger.save_view(&vera, Place::Queue, bad).await.unwrap_err();
+        assert!(matches!(error, LedgerError::Refused(Refusal::BadField { .. })), "{error}");
+    }
+    for number in 1..VIEWS_LIMIT {
+        rig.ledger.save_view(&vera, Place::Queue, view(&format!("v{number}"), "a=b")).await.unwrap();
+    }
+    assert!(rig.ledger.save_view(&vera, Place::Queue, view("one more", "a=b")).await.is_err());
+    rig.ledger.save_view(&vera, Place::Queue, view("Mine", "a=b")).await.unwrap();
+    rig.ledger.forget_view(&olga, Place::Queue, "Mine").await.unwrap();
+    rig.ledger.forget_view(&vera, Place::Queue, "Mine").await.unwrap();
+    rig.ledger.forget_view(&vera, Place::Queue, "Mine").await.unwrap();
+    assert_eq!(rig.ledger.saved_views(&vera, Place::Queue).await.unwrap().len(), VIEWS_LIMIT - 1);
+    assert_eq!(rig.ledger.saved_views(&vera, Place::Operations).await.unwrap().len(), 1);
 }
 
 async fn names_in_use_are_offered_for_filters(rig: Rig) {

@@ -26,8 +26,11 @@ on_both! {
     every_public_write_leaves_a_trail,
 }
 
-/// Writes that keep no business record: browser sessions, who is about to read at a destination, and what only tests can do.
-const WITHOUT_TRAIL: [&str; 7] = [
+/// Writes that keep no business record: browser sessions, how a person likes to see a list, who is about to read at a
+/// destination, and what only tests can do.
+const WITHOUT_TRAIL: [&str; 9] = [
+    "save_view",
+    "forget_view",
     "session_create",
     "session_save",
     "session_delete",

@@ -66,7 +66,7 @@ async fn each_corrupted_column_of_an_operation_is_named(rig: Rig) {
         rig.sql("DROP TABLE kept").await;
         corrupted += 1;
     }
-    assert_eq!(corrupted, 43);
+    assert_eq!(corrupted, 44);
     rig.assert_verified().await;
 }
 

@@ -5,6 +5,7 @@ mod acting;
 mod bulk;
 mod reading;
 mod rendering;
+mod views;
 mod workflows;
 mod zone;
 

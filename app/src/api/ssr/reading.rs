@@ -22,7 +22,9 @@ use tallystick_domain::view::deliveries::{
     DeliveriesView, DeliveryLine, MatchLine, came_in_words, late_in_words, scheme_words,
 };
 use tallystick_domain::view::lanes::lanes;
-use tallystick_domain::view::list::{OperationsView, PanelView, QueueView, capped, capped_sum, reason_chips, row_view};
+use tallystick_domain::view::list::{
+    GroupParts, GroupView, OperationsView, PanelView, QueueView, capped, capped_sum, group_view, reason_chips, row_view,
+};
 use tallystick_domain::view::operation::{
     EntryView, OperationView, RelativeView, ToolView, arguments_in_force, class_words, counts, effect_views,
     entry_view, key_protection, promises, tool_view,
@@ -36,8 +38,9 @@ use tallystick_ledger::actions::{ActionRecord, ActionStatus};
 use tallystick_ledger::deliveries::{Delivery, DeliveryQuery};
 use tallystick_ledger::destinations::Destination;
 use tallystick_ledger::executing::SeenWorker;
-use tallystick_ledger::operations::{Entry, Examined, Listed};
+use tallystick_ledger::operations::{Entry, Examined, Listed, QueueGroup};
 use tallystick_ledger::restoring::Restore;
+use tallystick_ledger::views::Place;
 
 use super::zone::zone_names;
 use super::{Reader, bad_name, not_found, set_status, told};
@@ -81,6 +84,12 @@ impl Reader {
             None => None,
         };
         let count = |reason| queue.counts.get(&reason).copied().unwrap_or(0);
+        let groups = if query.grouped {
+            let found = self.ledger.queue_groups(&self.actor, &query).await.map_err(told)?;
+            Some((found.groups.iter().map(|group| group_line(group, &lens)).collect(), found.is_cut))
+        } else {
+            None
+        };
         Ok(QueueView {
             total: capped_sum(queue.counts.values().copied()),
             chips: reason_chips(count, query.reason),
@@ -92,6 +101,9 @@ impl Reader {
             sequence: queue.page.sequence.to_string(),
             chosen,
             choosing: self.choosing("queue", pairs, &lens).await?,
+            order: query.order,
+            groups,
+            views: self.views(Place::Queue).await?,
         })
     }
 
@@ -127,6 +139,7 @@ impl Reader {
             tools: tools.iter().map(ToString::to_string).collect(),
             destinations: destinations.iter().map(ToString::to_string).collect(),
             choosing: self.choosing("operations", pairs, &lens).await?,
+            views: self.views(Place::Operations).await?,
         })
     }
 
@@ -442,6 +455,18 @@ pub(super) fn bad_query(error: &QueryError) -> ApiError {
     let answer = ApiError::BadAddress { text: format!("{error}.") };
     set_status(&answer);
     answer
+}
+
+fn group_line(group: &QueueGroup, lens: &Lens<'_>) -> GroupView {
+    let parts = GroupParts {
+        tool: group.tool.as_deref(),
+        destination: group.destination.as_deref(),
+        reason: group.reason,
+        cause: group.cause.as_deref(),
+        count: group.count,
+        span: (group.first, group.last),
+    };
+    group_view(&parts, lens)
 }
 
 fn listed_row(listed: &Listed, lens: &Lens<'_>) -> tallystick_domain::view::list::RowView {

@@ -38,7 +38,7 @@ pub struct PreviewRequest {
     /// These operations, by id; at most 1000.
     #[serde(default)]
     operations: Option<Vec<String>>,
-    /// All that match now, at most 1000: `list` is `queue` (with `reason`, `assignee`) or `operations` (with `state`, `tool`,
+    /// All that match now, at most 1000: `list` is `queue` (with `reason`, `assignee`, `tool`, `destination`, `cause`) or `operations` (with `state`, `tool`,
     /// `destination`, `mode`, `search`, `without_key`). It must name something.
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
@@ -105,7 +105,7 @@ fn read_selection(
 fn read_filter(mut filter: BTreeMap<String, String>, actor: &Actor) -> Answer<Filter> {
     let list = filter.remove("list").unwrap_or_default();
     let known: &[&str] = match list.as_str() {
-        "queue" => &["reason", "assignee"],
+        "queue" => &["reason", "assignee", "tool", "destination", "cause"],
         _ => &["state", "tool", "destination", "mode", "search", "without_key"],
     };
     if let Some(stranger) = filter.keys().find(|name| !known.contains(&name.as_str())) {

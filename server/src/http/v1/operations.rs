@@ -187,12 +187,15 @@ pub struct QueueDocument {
     pub losing_soon: u32,
 }
 
-/// A page of what waits for a person, most urgent first. Filters: `reason`, `assignee`.
+/// A page of what waits for a person, most urgent first. Filters: `reason`, `assignee`, `tool`, `destination`, `cause`
+/// (what the newest open answer was judged by, with its error). `order` is `urgency`, `age` or `stake`.
 #[utoipa::path(get, path = "/api/v1/queue",
-    params(("reason" = Option<String>, Query), ("assignee" = Option<String>, Query), ("after" = Option<String>, Query), ("limit" = Option<u32>, Query)),
+    params(("reason" = Option<String>, Query), ("assignee" = Option<String>, Query), ("tool" = Option<String>, Query),
+        ("destination" = Option<String>, Query), ("cause" = Option<String>, Query), ("order" = Option<String>, Query),
+        ("after" = Option<String>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, body = QueueDocument)))]
 pub async fn queue(SignedIn(actor): SignedIn, State(state): State<AppState>, pairs: Pairs) -> Answer<Response> {
-    let pairs = known_pairs(pairs, &["reason", "assignee", "after", "limit"])?;
+    let pairs = known_pairs(pairs, &["reason", "assignee", "tool", "destination", "cause", "order", "after", "limit"])?;
     let mut query = QueueQuery::from_pairs(borrowed(&pairs)).map_err(bad_query)?;
     let QueuePage { page, counts, oldest_since, losing_soon } = state.ledger.queue(&actor, &query).await?;
     query.after.clone_from(&page.next);

@@ -1,0 +1,125 @@
+// Working through the queue: equal ones as one line, other orders, views of one's own, many rows by Shift, and everything by name.
+import { ANONYMOUS, expect, expectAccessible, hasJavaScript, hydrated, picture, signIn, test } from '../support/test.ts';
+import { REVERSIBLE_CHARGE, declareTool, importEvents } from '../support/record.ts';
+import type { Server } from '../support/server.ts';
+import type { Page } from '@playwright/test';
+
+test.use({ storageState: ANONYMOUS });
+
+/** Charges of these amounts that timed out, the first the oldest; and one refund whose connection was lost. */
+async function waiting(page: Page, startServer: (options: { data: 'empty' }) => Promise<Server>): Promise<Server> {
+  const server = await startServer({ data: 'empty' });
+  declareTool(server, { ...REVERSIBLE_CHARGE, stake: { amount_minor: 'amount_minor', currency: 'currency' } });
+  const charge = (number: number, amount_minor: number) => [
+    { ts: `2026-10-05T0${number}:00:00Z`, ev: 'operation.proposed', op: `op_${number}`, key: `charge:order-${number}`, tool: 'payments.charge', dest: 'psp', args: { amount_minor, currency: 'EUR' } },
+    { ts: `2026-10-05T0${number}:00:30Z`, ev: 'attempt.ended', op: `op_${number}`, n: 1, outcome: 'timeout' },
+  ];
+  importEvents(server, [
+    ...charge(1, 500),
+    ...charge(2, 124_000),
+    ...charge(3, 9_900),
+    ...charge(4, 100),
+    { ts: '2026-10-05T09:00:00Z', ev: 'attempt.ended', op: 'op_9', key: 'refund:order-9', tool: 'payments.refund', dest: 'psp', n: 1, outcome: 'conn_lost' },
+  ]);
+  await signIn(page, server);
+  await page.goto(server.url);
+  await hydrated(page);
+  return server;
+}
+
+const keys = (page: Page) => page.locator('.rows--operations .rows__key');
+
+test('equal ones are one line, and the line leads to its members', async ({ page, startServer }) => {
+  await waiting(page, startServer);
+  await page.getByRole('link', { name: 'Group equal ones' }).click();
+  const groups = page.locator('.rows--groups tbody tr');
+  await expect(groups).toHaveCount(2);
+  await expectAccessible(page);
+  await picture(page, 'queue-groups');
+  const charges = groups.filter({ hasText: 'payments.charge' });
+  await expect(charges).toContainText('timed out');
+  await expect(charges.locator('td.number')).toHaveText('4');
+  await charges.getByRole('link').click();
+  await expect(keys(page)).toHaveCount(4);
+  await expect(page.getByText(/^Only tool payments\.charge/)).toBeVisible();
+  await page.getByRole('link', { name: 'Choose all that match the filter …' }).click();
+  await expect(page.getByText(/^All 4 operations that match now/)).toBeVisible();
+  await page.getByRole('link', { name: 'Show the others too' }).click();
+  await expect(keys(page)).toHaveCount(4);
+  await page.getByRole('link', { name: 'Queue', exact: false }).first().click();
+  await expect(keys(page)).toHaveCount(5);
+});
+
+test('the list has other orders, and one of them is kept under a name', async ({ page, startServer }) => {
+  const server = await waiting(page, startServer);
+  await page.getByRole('link', { name: 'At stake' }).click();
+  await expect(page.locator('th[aria-sort=descending]')).toContainText('At stake');
+  await expect(keys(page).first()).toContainText('order-2');
+  await page.getByRole('link', { name: 'Age', exact: true }).click();
+  await expect(page.locator('th[aria-sort=descending]')).toContainText('Age');
+  await expect(keys(page).first()).toContainText('order-1');
+  await page.locator('.views summary').click();
+  await page.getByLabel('Name of this view').fill('Oldest first');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await expect(page.getByText('The view is saved')).toBeVisible();
+  await hydrated(page);
+  await expectAccessible(page);
+
+  await page.goto(server.url);
+  await hydrated(page);
+  await page.locator('.views summary').click();
+  await picture(page, 'queue-views');
+  await page.getByRole('link', { name: 'Oldest first' }).click();
+  await expect(page).toHaveURL(/order=age/);
+  await expect(keys(page).first()).toContainText('order-1');
+  await page.locator('.views summary').click();
+  await page.getByRole('button', { name: 'Forget the view Oldest first' }).click();
+  await expect(page.getByText('The view is forgotten')).toBeVisible();
+  await expect(page.locator('.views__link')).toHaveCount(0);
+});
+
+test('many rows are chosen by Shift, with the mouse and from the keyboard', async ({ page, startServer }) => {
+  test.skip(!hasJavaScript(), 'without scripts each box is pressed by itself');
+  await waiting(page, startServer);
+  const boxes = page.locator('.rows__box input');
+  await boxes.nth(0).click();
+  await boxes.nth(3).click({ modifiers: ['Shift'] });
+  await expect(page.getByText('4 of 5 chosen')).toBeVisible();
+  await boxes.nth(1).click();
+  await expect(page.getByText('3 of 5 chosen')).toBeVisible();
+
+  await page.goto(page.url());
+  await hydrated(page);
+  await page.keyboard.press('x');
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  await expect(page.locator('.split__side')).toContainText('3 of 5');
+  await page.keyboard.press('Shift+X');
+  await expect(page.getByText('3 of 5 chosen')).toBeVisible();
+});
+
+test('everything a page offers is found by name', async ({ page, startServer }) => {
+  test.skip(!hasJavaScript(), 'the same links are on the page');
+  await waiting(page, startServer);
+  await page.keyboard.press('Control+k');
+  const field = page.getByRole('combobox', { name: /^Type a command/ });
+  await expect(field).toBeFocused();
+  await expect(page.getByRole('option').first()).toBeVisible();
+  await expectAccessible(page);
+  await picture(page, 'palette');
+  await field.fill('order by stake');
+  await page.keyboard.press('Enter');
+  await expect(page).toHaveURL(/order=stake/);
+  await expect(field).toBeHidden();
+
+  await page.keyboard.press('Control+k');
+  await field.fill('refund:order-9');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await expect(page).toHaveURL(/\/operations\?search=refund%3Aorder-9/);
+  await expect(page.getByRole('link', { name: 'refund:order-9' })).toBeVisible();
+
+  await page.keyboard.press('Control+k');
+  await page.keyboard.press('Escape');
+  await expect(field).toBeHidden();
+});
