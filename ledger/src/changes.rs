@@ -17,6 +17,8 @@ use crate::{Inner, Ledger, LedgerError};
 
 /// How often the feed is looked at even though nobody said that it changed.
 const POLL: Duration = Duration::from_secs(1);
+/// Other processes are told of changes no more often than this: each message wakes every one of them.
+const TELL_AGAIN: Duration = Duration::from_millis(10);
 /// How long to wait before listening again after the connection broke.
 const LISTEN_AGAIN: Duration = Duration::from_secs(2);
 
@@ -153,6 +155,9 @@ async fn tell_others(inner: Weak<Inner>, asked: Arc<Notify>) {
         if let Some(postgres) = postgres(&inner) {
             postgres.notify().await;
         }
+        drop(inner);
+        // The first of several is told at once, the others together.
+        tokio::time::sleep(TELL_AGAIN).await;
     }
 }
 

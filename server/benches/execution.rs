@@ -5,6 +5,7 @@
 
 mod figures;
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use figures::{Outcome, row};
@@ -26,6 +27,8 @@ use tallystick_ledger::people::{NewPrincipal, system_actor};
 use tallystick_ledger::{Ledger, OpenOptions};
 
 const TOOL: &str = "charge";
+/// How many cycles one turn takes.
+const SLICE: usize = 100;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Outcome<()> {
@@ -108,11 +111,11 @@ async fn authorise(ledger: &Ledger, [by, approver]: [&Actor; 2], index: usize) -
 }
 
 /// Claim, dispatch and outcome of so many operations, one after the other.
-async fn send_all(ledger: &Ledger, by: &Actor, count: usize) -> Outcome<Duration> {
+async fn send_all(ledger: &Ledger, by: &Actor, receipts: Range<usize>) -> Outcome<Duration> {
     let worker = Worker { name: "bench".into(), incarnation: "bench-1".into() };
     let source = SourceName::parse("bench")?;
     let start = Instant::now();
-    for index in 0..count {
+    for index in receipts {
         let request = ClaimRequest {
             worker: worker.clone(),
             tools: vec![ToolName::parse(TOOL)?],
@@ -137,29 +140,39 @@ async fn send_all(ledger: &Ledger, by: &Actor, count: usize) -> Outcome<Duration
     Ok(start.elapsed())
 }
 
-/// The figure of one store, beside the same writes bare.
+/// The figure of one store, beside the same writes bare. Both take turns, a slice each, so that whatever else the machine
+/// does meets both alike; what is told is the median slice, and the median of the slices' ratios.
 async fn cycles(store: &str, count: usize, ours: &str, raw: &str) -> Outcome<()> {
     let (ledger, by) = new_record(ours).await?;
     let approver = person(&ledger, "approver").await?;
-    start_tape();
-    for index in 0..count {
-        authorise(&ledger, [&by, &approver], index).await?;
-    }
-    let before = take_tape();
-    start_tape();
-    let spent = send_all(&ledger, &by, count).await?;
-    let tape = take_tape();
-    ledger.close().await;
     new_record(raw).await?.0.close().await;
-    before.write_again(raw, Commits::AsWritten).await?;
-    let bare = tape.write_again(raw, Commits::AsWritten).await?;
-    let per_second = |span: Duration| f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / span.as_secs_f64();
+    let (mut own, mut bare, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for start in (0..count).step_by(SLICE) {
+        let slice = start..(start + SLICE).min(count);
+        start_tape();
+        for index in slice.clone() {
+            authorise(&ledger, [&by, &approver], index).await?;
+        }
+        take_tape().write_again(raw, Commits::AsWritten).await?;
+        start_tape();
+        let length = f64::from(u32::try_from(slice.len())?);
+        own.push(length / send_all(&ledger, &by, slice).await?.as_secs_f64());
+        bare.push(length / take_tape().write_again(raw, Commits::AsWritten).await?.as_secs_f64());
+        ratios.push(own[own.len() - 1] / bare[bare.len() - 1]);
+    }
+    ledger.close().await;
+    let [own, bare, ratio] = [own, bare, ratios].map(median);
     row(
         &format!("claim, dispatch, outcome: cycles a second, {store}"),
-        &format!("{:.0}", per_second(spent)),
-        &format!("{:.0}", per_second(bare)),
-        per_second(spent) / per_second(bare),
+        &format!("{own:.0}"),
+        &format!("{bare:.0}"),
+        ratio,
         "≥ 0.5",
     );
     Ok(())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
 }
