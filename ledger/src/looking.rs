@@ -8,6 +8,7 @@ use tallystick_domain::evidence::{Claim, Evidence};
 use tallystick_domain::look_up::{linked_by, searched_by};
 use tallystick_domain::name::{DestinationKey, OperationId, Receipt, SourceName, ToolName};
 use tallystick_domain::operation::Fact;
+use tallystick_domain::outcome;
 use tallystick_domain::permission::{Actor, Permission};
 use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::Tool;
@@ -143,7 +144,10 @@ async fn record(
     let around = desk.around(id).await?;
     let key = desk.sheet(id)?.record.destination_keys().first().map(|key| (*key).clone());
     let by_what = searched_by(&around.tool.contract);
+    let moved = outcome::fold(&desk.sheet(id)?.record, &around, now).scope_changed;
     for (number, claim) in claims.iter().enumerate() {
+        // Row 30: what is not found in one scope says nothing about what was sent in another.
+        let claim = if moved && *claim == Claim::Absent { &Claim::Unavailable } else { claim };
         let evidence = Evidence {
             id: format!("look-up {id} {} {number}", sent_at.as_micros()),
             source: SourceName::own_reader(),

@@ -423,6 +423,11 @@ async fn a_moved_scope_forbids_the_repeat(rig: Rig) {
     let examined = rig.examined("order-1").await;
     assert_eq!(examined.ruling.row, "30", "keys do not cross scopes");
     assert!(claim(&rig.ledger, "two").await.is_none());
+    rig.ledger.set_clock(now.plus(Duration::from_hours(1))).await.unwrap();
+    let sent_at = rig.ledger.now().await.unwrap();
+    let listed = rig.ledger.record_look_up(&executor_actor(), &id, sent_at, vec![Claim::Absent]).await.unwrap();
+    assert_eq!(listed.row.state.to_string(), "uncertain(timeout)", "nothing there says nothing about here");
+    assert!(claim(&rig.ledger, "two").await.is_none());
     let sends =
         examined.record.facts.iter().filter(|fact| matches!(fact, Fact::Report(report) if report.dest_key.is_some()));
     assert!(sends.count() >= 1);
