@@ -307,6 +307,7 @@ impl<'t> Desk<'t> {
             children,
             earlier_contracts,
             steps,
+            policy: failpoint::policy(),
             ..Surroundings::of_tool(tool)
         };
         if self.sheet(id)?.record.head.mode == Mode::Guarded {
@@ -315,7 +316,6 @@ impl<'t> Desk<'t> {
                 None => None,
             };
             around.restore_pending = self.restore_pending().await?;
-            around.policy = failpoint::policy();
         }
         Ok(around)
     }

@@ -17,7 +17,7 @@ use crate::contract::RetryOwner;
 use crate::guard::{Checked, Guard};
 use crate::name::ActionKey;
 use crate::operation::{Doubt, Fact, Mode, Record, State};
-use crate::outcome::{Outcome, Surroundings};
+use crate::outcome::{self, Outcome, Surroundings};
 use crate::policy::{Policy, SafetyRule};
 use crate::time::Timestamp;
 use crate::tool::Class;
@@ -92,7 +92,7 @@ pub(super) fn claim_guards(record: &Record, around: &Surroundings, outcome: &Out
     let (is_due, because) = is_due(record, outcome, now);
     checked.ask(Guard::NotBefore, is_due, because);
     standing_guards(&mut checked, record, around, outcome, now);
-    repeat_guards(&mut checked, record, around, outcome);
+    repeat_guards(&mut checked, record, around, outcome, outcome.key_protects);
     checked
 }
 
@@ -119,7 +119,8 @@ pub(super) fn claimable_at(
     outcome: &Outcome,
     now: Timestamp,
 ) -> Option<Timestamp> {
-    if record.head.mode != Mode::Guarded || !around.tool.executable || !admits_claim(outcome.state) {
+    let guarded = record.head.mode == Mode::Guarded || !around.policy.keeps(SafetyRule::ObservedNeverDispatched);
+    if !guarded || !around.tool.executable || !admits_claim(outcome.state) {
         return None;
     }
     let waits_for_a_person =
@@ -141,25 +142,38 @@ pub fn permit(
     let guarded = record.head.mode == Mode::Guarded || !around.policy.keeps(SafetyRule::ObservedNeverDispatched);
     checked.ask(Guard::ModeGuarded, guarded, record.head.mode.name());
     let lease = record.live_lease(now).filter(|lease| lease.claim.epoch == epoch);
-    checked.ask(Guard::LeaseHeld, lease.is_some(), lease_words(outcome));
+    let fenced = around.policy.keeps(SafetyRule::FencedDispatch);
+    checked.ask(Guard::LeaseHeld, lease.is_some() || !fenced, lease_words(outcome));
     let sent = outcome.attempts.iter().any(|attempt| attempt.sent.as_ref().is_some_and(|sent| sent.epoch == epoch));
     checked.ask(Guard::NothingSentUnderLease, !sent, format!("lease {epoch}"));
     standing_guards(&mut checked, record, around, outcome, now);
-    repeat_guards(&mut checked, record, around, outcome);
-    let Some(lease) = lease.filter(|_| checked.all_hold()) else { return Err(checked) };
+    let key_protects = outcome.key_protects || protected_at_claim(record, around, epoch);
+    repeat_guards(&mut checked, record, around, outcome, key_protects);
+    if !checked.all_hold() {
+        return Err(checked);
+    }
     let approval = record.live_approval(&around.tool, now).ok();
     let approval_ends = approval.map(|approval| approval.expires_at);
     let key_ends = outcome.key_protects_until.filter(|_| is_unsafe(around.tool.class));
-    let ends = [Some(lease.until), approval_ends, outcome.deadline, key_ends];
+    let ends = [lease.map(|lease| lease.until), approval_ends, outcome.deadline, key_ends];
     Ok(Permit {
         version: record.version,
         guard_epoch: around.tool.version,
         epoch,
         not_before: not_before(record, outcome),
-        not_after: ends.into_iter().flatten().min().unwrap_or(lease.until),
+        not_after: ends.into_iter().flatten().min().unwrap_or(now),
         spends_token: outcome.attempts.iter().any(|attempt| attempt.sent.is_some()),
         approval: approval.map(|approval| approval.id.clone()),
     })
+}
+
+/// The age of the key as it was when it was claimed: what counts where a test leaves the second look at it out.
+fn protected_at_claim(record: &Record, around: &Surroundings, epoch: u64) -> bool {
+    !around.policy.keeps(SafetyRule::RecheckAtDispatch)
+        && record
+            .claims()
+            .find(|claim| claim.epoch == epoch)
+            .is_some_and(|claim| outcome::fold(record, around, claim.at).key_protects)
 }
 
 /// What T8, T10 and T17 ask alike: approval, time, attempts, restore, the intent.
@@ -187,13 +201,13 @@ fn standing_guards(checked: &mut Checked, record: &Record, around: &Surroundings
 }
 
 /// What a send beside open attempts asks (T10, T17, rows 8, 9, 9a).
-fn repeat_guards(checked: &mut Checked, record: &Record, around: &Surroundings, outcome: &Outcome) {
+fn repeat_guards(checked: &mut Checked, record: &Record, around: &Surroundings, outcome: &Outcome, key_protects: bool) {
     checked.ask(Guard::ScopeUnchanged, !outcome.scope_changed, "the destination’s scope changed since an open attempt");
     let class = around.tool.class;
     let nothing_open = outcome.open.is_empty();
     let by_class = !is_unsafe(class) && outcome.state != State::Uncertain(Doubt::KeyMismatch);
     let because = outcome.key_protects_not.clone().unwrap_or_else(|| "nothing is open, or the key protects".into());
-    checked.ask(Guard::NothingOpenOrProtected, nothing_open || outcome.key_protects || by_class, because);
+    checked.ask(Guard::NothingOpenOrProtected, nothing_open || key_protects || by_class, because);
     let beneath = record.newest_lease().map_or(outcome.state, |lease| match outcome.state {
         State::Claimed | State::Executing => lease.claim.from,
         state => state,
