@@ -100,4 +100,13 @@ impl Record {
     pub fn is_gone(&self, incarnation: &str) -> bool {
         self.facts.acts().any(|fact| matches!(fact, Fact::SenderGone { incarnation: gone, .. } if gone == incarnation))
     }
+
+    /// Whether that was proved at this time or later: what is meant by one name may be other processes each time.
+    pub fn is_gone_since(&self, incarnation: &str, since: Timestamp) -> bool {
+        let is_meant = |fact: &Fact| match fact {
+            Fact::SenderGone { incarnation: gone, at, .. } => gone == incarnation && *at >= since,
+            _ => false,
+        };
+        self.facts.acts().any(is_meant)
+    }
 }

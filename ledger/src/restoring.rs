@@ -1,11 +1,14 @@
 //! After a restore or a failover that may have lost commits (semantics 4.8): every guarded operation that is not final may
 //! have been sent, and nothing is sent until a person has acknowledged what is gone.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use tallystick_domain::attempt::ReportKind;
 use tallystick_domain::name::OperationId;
-use tallystick_domain::operation::{Fact, Mode};
+use tallystick_domain::operation::{Fact, Mode, Record};
+use tallystick_domain::outcome::BEFORE_RESTORE;
 use tallystick_domain::permission::{Actor, Permission};
 use tallystick_domain::refusal::Refusal;
 use tallystick_domain::time::Timestamp;
@@ -113,6 +116,42 @@ impl Ledger {
         Ok(restore)
     }
 
+    /// Every process from before the restore is proved to have ended, by something outside them (K6): what they may have
+    /// sent and the record has forgotten cannot come any more. Told again it changes nothing. How many operations learnt
+    /// of it.
+    pub async fn senders_before_restore_gone(&self, by: &Actor, proof: &str) -> Result<u32, LedgerError> {
+        self.permit(by, Permission::Administer, RESTORE).await?;
+        let (ids, told) = (self.ids(), Arc::new((by.clone(), proof.to_owned())));
+        let noting = Arc::clone(&told);
+        self.store()
+            .write(move |tx| {
+                let (ids, told) = (Arc::clone(&ids), Arc::clone(&noting));
+                Box::pin(async move {
+                    let now = tx.now().await?;
+                    let detail = serde_json::json!({ "proof": told.1 });
+                    let note = Note { verb: "senders_before_restore_gone", subject: RESTORE, status: "done", detail };
+                    audit(tx, ids.as_ref(), now, &told.0, note).await
+                })
+            })
+            .await?;
+        let (mut after, mut changed) = (String::new(), 0);
+        loop {
+            let (from, told) = (after.clone(), Arc::clone(&told));
+            let batch = self.store().write(move |tx| {
+                let (from, told) = (from.clone(), Arc::clone(&told));
+                Box::pin(async move { gone_batch(tx, &told.0, &from, &told.1).await })
+            });
+            let (last, count) = batch.await?;
+            changed += count;
+            match last {
+                Some(last) => after = last,
+                None => break,
+            }
+        }
+        self.note_change();
+        Ok(changed)
+    }
+
     /// The last restore that was declared.
     pub async fn restore(&self, by: &Actor) -> Result<Option<Restore>, LedgerError> {
         self.permit(by, Permission::Read, RESTORE).await?;
@@ -149,6 +188,54 @@ async fn restore_batch(
     desk.refold(touched).await?;
     desk.save().await?;
     Ok((last, changed))
+}
+
+async fn gone_batch(tx: &mut Tx, by: &Actor, after: &str, proof: &str) -> Result<(Option<String>, u32), LedgerError> {
+    let now = tx.now().await?;
+    let ids = tx.operation_ids_guarded(after, BATCH).await?;
+    let last = ids.last().map(|id| id.as_str().to_owned());
+    let mut desk = Desk::open(tx, now, by).await?;
+    let mut touched: Vec<OperationId> = Vec::new();
+    let mut changed = 0;
+    let mut ended: Vec<(OperationId, String)> = Vec::new();
+    for id in &ids {
+        desk.lay(std::slice::from_ref(id)).await?;
+        let gone = senders_before_restore(&desk.sheet(id)?.record);
+        if gone.is_empty() {
+            continue;
+        }
+        desk.lay_sharers(std::slice::from_ref(id)).await?;
+        for incarnation in gone {
+            let fact = Fact::SenderGone { incarnation: incarnation.clone(), at: now, proof: proof.into() };
+            desk.add_fact(id, fact)?;
+            ended.push((id.clone(), incarnation));
+        }
+        touched.extend(desk.decide_added(id, "sender_gone").await?.refold);
+        changed += 1;
+    }
+    desk.refold(touched).await?;
+    let tx = desk.save().await?;
+    for (id, incarnation) in &ended {
+        tx.sent_by_end(incarnation, id.as_str()).await?;
+    }
+    Ok((last, changed))
+}
+
+/// Who may have sent this operation before its last restore and is not proved to have ended: those on record, and whom the
+/// record has forgotten.
+fn senders_before_restore(record: &Record) -> Vec<String> {
+    let restored = record.facts.acts().filter_map(|fact| match fact {
+        Fact::Restored { at, .. } => Some(*at),
+        _ => None,
+    });
+    let Some(restored_at) = restored.max() else { return Vec::new() };
+    let forgotten = !record.is_gone_since(BEFORE_RESTORE, restored_at);
+    let on_record = record.reports().filter_map(|report| match &report.kind {
+        ReportKind::Dispatched(sent) if report.at <= restored_at => Some(&sent.incarnation),
+        _ => None,
+    });
+    let on_record: BTreeSet<&String> = on_record.filter(|incarnation| !record.is_gone(incarnation)).collect();
+    forgotten.then(|| BEFORE_RESTORE.to_owned()).into_iter().chain(on_record.into_iter().cloned()).collect()
 }
 
 /// Whether a restore waits to be acknowledged.

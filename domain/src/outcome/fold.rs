@@ -296,7 +296,7 @@ impl<'a> Fold<'a> {
             overlaps: false,
             sent: None,
             is_restored: true,
-            sender_ended: operation.is_gone(BEFORE_RESTORE),
+            sender_ended: operation.is_gone_since(BEFORE_RESTORE, at),
             is_accepted_risk: false,
         };
         markers.map(marker).collect()

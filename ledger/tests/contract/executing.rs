@@ -36,6 +36,7 @@ on_both! {
     a_dead_sender_is_told_to_its_operations,
     a_look_up_is_taken_once_and_its_find_is_evidence,
     a_restore_holds_every_dispatch_until_a_person_has_read,
+    what_a_restore_forgot_is_absent_once_every_older_process_ended,
     our_own_names_are_nobodys,
     changed_arguments_are_the_ones_that_are_sent,
     a_moved_scope_forbids_the_repeat,
@@ -339,6 +340,40 @@ async fn a_restore_holds_every_dispatch_until_a_person_has_read(rig: Rig) {
     // Epochs given after the copy and forgotten with it are all below this one.
     let claimed = claim(&rig.ledger, "two").await.unwrap();
     assert!(claimed.epoch == 1 || claimed.epoch > 1_000_000, "{}", claimed.epoch);
+    rig.assert_verified().await;
+}
+
+async fn what_a_restore_forgot_is_absent_once_every_older_process_ended(rig: Rig) {
+    let now = start(&rig).await;
+    let usual = sending_tool("pay", Class::Reversible);
+    let lookup = Some(LookUp { by: LookUpBy::Key, consistency: Some(Consistency::Strong), complete: true });
+    let contract = Contract { stores: Some(Stores::SuccessesOnly), lookup, ..usual.contract.clone() };
+    rig.ledger.declare_tool(&admin(), Tool { contract, ..usual }).await.unwrap();
+    let id = authorised(&rig, "order-1").await;
+    // What died in the middle before the copy was made may have left no lock behind.
+    claim(&rig.ledger, "one").await.unwrap();
+    rig.ledger.dispatch(&executor_actor(), &id, dispatch_as("one", 1)).await.unwrap();
+    for number in 1..=2 {
+        let restored_at = now.plus(Duration::from_hours(number));
+        rig.ledger.set_clock(restored_at).await.unwrap();
+        rig.ledger.declare_restored(&admin(), now.plus(Duration::from_secs(number))).await.unwrap();
+        rig.ledger.acknowledge_restore(&admin(), None).await.unwrap();
+        let sent_at = restored_at.plus(Duration::from_mins(30));
+        rig.ledger.set_clock(sent_at).await.unwrap();
+        let listed = rig.ledger.record_look_up(&executor_actor(), &id, sent_at, vec![Claim::Absent]).await.unwrap();
+        assert_eq!(
+            listed.row.state.to_string(),
+            "uncertain(restored)",
+            "restore {number}: an older one may still send"
+        );
+        let error = rig.ledger.senders_before_restore_gone(&automation(), "no").await.unwrap_err();
+        assert!(matches!(error, LedgerError::Refused(Refusal::NotPermitted { .. })), "{error}");
+        assert_eq!(rig.ledger.senders_before_restore_gone(&admin(), "the machine is off").await.unwrap(), 1);
+        assert_eq!(rig.state("order-1").await, "retry_wait", "K6, restore {number}");
+        assert_eq!(rig.ledger.senders_before_restore_gone(&admin(), "again").await.unwrap(), 0);
+    }
+    assert!(rig.ledger.senders().await.unwrap().is_empty());
+    assert!(claim(&rig.ledger, "two").await.is_some());
     rig.assert_verified().await;
 }
 

@@ -159,6 +159,7 @@ async fn every_public_write_leaves_a_trail(rig: Rig) {
     shows!("abort_bulk", ledger.abort_bulk(&second, &bulk.id));
     shows!("declare_restored", ledger.declare_restored(&admin(), at("2026-10-05T09:59:00Z")));
     shows!("acknowledge_restore", ledger.acknowledge_restore(&admin(), None));
+    shows!("senders_before_restore_gone", ledger.senders_before_restore_gone(&admin(), "the machine is off"));
 
     shown.extend(WITHOUT_TRAIL.iter().map(|&name| name.to_owned()));
     assert_eq!(shown, public_writes());

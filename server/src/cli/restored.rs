@@ -13,11 +13,15 @@ use crate::config::Config;
 #[derive(Debug, Args)]
 pub struct Restored {
     /// The time of the copy, such as 2026-10-05T09:00:00Z
-    #[arg(long, value_name = "TIME", required_unless_present = "acknowledge")]
+    #[arg(long, value_name = "TIME", required_unless_present_any = ["acknowledge", "senders_ended"])]
     backup_at: Option<String>,
     /// Operations, approvals and sends after that time are gone from the record, and this was read: go on sending
     #[arg(long, conflicts_with = "backup_at")]
     acknowledge: bool,
+    /// Every process from before the restore has ended, and this proves it, such as "the old machine is off": what a look-up
+    /// does not find afterwards was not sent
+    #[arg(long, value_name = "PROOF", conflicts_with_all = ["backup_at", "acknowledge"])]
+    senders_ended: Option<String>,
 }
 
 pub(super) async fn run(config: &Config, command: &Restored) -> Result<ExitCode, CliError> {
@@ -32,6 +36,9 @@ pub(super) async fn run(config: &Config, command: &Restored) -> Result<ExitCode,
              Gone from the record are operations, approvals and sends after that time; what they did is found by look-ups, \
              deliveries, or a repeat under the same key. When that was read: tallystick restored --acknowledge"
         );
+    } else if let Some(proof) = &command.senders_ended {
+        let count = ledger.senders_before_restore_gone(&system_actor(), proof).await?;
+        println!("{count} operations learnt that no process from before the restore sends any more.");
     } else {
         let restore = ledger.acknowledge_restore(&system_actor(), None).await?;
         println!("Sending goes on over the record as of {}.", restore.backup_at);
