@@ -2,7 +2,8 @@
 //! it is told to. It counts effects by intent, and is the oracle: what it counts is what happened.
 //!
 //! An intent is the member `intent` of a request's body. `POST /objects` makes an object, `POST /objects/{id}/cancel` undoes
-//! one, `GET /objects?…` finds them. `/control` is for tests. Anything else is a violation that a test can ask for. Where a
+//! one, `POST /cancellations` undoes what stands of the intent that `undoes` names, `GET /objects?…` finds them. A
+//! request may say for how long its key is kept (`key-kept-ms`). `/control` is for tests. Anything else is a violation that a test can ask for. Where a
 //! plan says so, it tells by itself what happened.
 
 mod http;

@@ -176,6 +176,7 @@ struct Kept {
     body: Vec<u8>,
     response: Option<Response>,
     at: Instant,
+    retention: Option<Duration>,
 }
 
 pub(crate) struct World {
@@ -191,6 +192,13 @@ pub(crate) struct World {
     due: Vec<Event>,
     /// Events that wait for a test's word, or were not taken.
     waiting: Vec<Event>,
+}
+
+/// What a write asks for.
+enum Wish<'a> {
+    Make,
+    Cancel(&'a str),
+    TakeBack,
 }
 
 /// What a request that begins meets.
@@ -303,8 +311,9 @@ impl World {
         let path = request.path().to_owned();
         let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
         match (request.method.as_str(), parts.as_slice()) {
-            ("POST", ["objects"]) => self.write(request, failure, None),
-            ("POST", ["objects", id, "cancel"]) => self.write(request, failure, Some(id)),
+            ("POST", ["objects"]) => self.write(request, failure, &Wish::Make),
+            ("POST", ["objects", id, "cancel"]) => self.write(request, failure, &Wish::Cancel(id)),
+            ("POST", ["cancellations"]) => self.write(request, failure, &Wish::TakeBack),
             ("GET", ["objects"]) => Some(self.look_up(request)),
             (method, _) => {
                 self.report.violations.push(format!("{method} {}", request.target));
@@ -313,7 +322,7 @@ impl World {
         }
     }
 
-    fn write(&mut self, request: &Request, failure: Option<Failure>, cancels: Option<&str>) -> Option<Response> {
+    fn write(&mut self, request: &Request, failure: Option<Failure>, wish: &Wish<'_>) -> Option<Response> {
         self.report.writes += 1;
         let error = |code: &str| json!({"error": {"code": code}});
         match failure {
@@ -335,9 +344,10 @@ impl World {
             Some(Failure::ErrorBeforeApplying) => Response::json(500, &error("failed")),
             Some(Failure::Decline) => Response::json(402, &error("declined")),
             _ => {
-                let made = match cancels {
-                    Some(id) => self.cancel(id),
-                    None => self.make(request, key.as_deref()),
+                let made = match wish {
+                    Wish::Make => self.make(request, key.as_deref()),
+                    Wish::Cancel(id) => self.cancel(id),
+                    Wish::TakeBack => self.take_back(request),
                 };
                 if failure == Some(Failure::ErrorAfterApplying) { Response::json(500, &error("failed")) } else { made }
             }
@@ -349,7 +359,10 @@ impl World {
                 Stores::Nothing => false,
             };
             if is_kept {
-                let kept = Kept { body: request.body.clone(), response: Some(response.clone()), at: Instant::now() };
+                let retention = request.header("key-kept-ms").and_then(|text| text.parse().ok());
+                let retention = retention.map(Duration::from_millis);
+                let (body, at) = (request.body.clone(), Instant::now());
+                let kept = Kept { body, response: Some(response.clone()), at, retention };
                 self.kept.insert(key, kept);
             }
         }
@@ -357,8 +370,8 @@ impl World {
     }
 
     fn kept_answer(&mut self, key: &str, body: &[u8]) -> Option<Response> {
-        let retention = self.plan.contract.retention_ms.map(Duration::from_millis);
         let kept = self.kept.get(key)?;
+        let retention = kept.retention.or_else(|| self.plan.contract.retention_ms.map(Duration::from_millis));
         if retention.is_some_and(|retention| kept.at.elapsed() > retention) {
             self.kept.remove(key);
             return None;
@@ -401,6 +414,18 @@ impl World {
             Some(_) => Response::json(409, &json!({"error": {"code": "cancelled_already"}})),
             None => Response::json(404, &json!({"error": {"code": "no_such_object"}})),
         }
+    }
+
+    /// Cancels whatever stands of the intent that `undoes` names; where nothing does, that is no fault.
+    fn take_back(&mut self, request: &Request) -> Response {
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let intent = body["undoes"].as_str().unwrap_or_default();
+        let standing = self.objects.iter().filter(|object| object.intent == intent && !object.is_cancelled);
+        let ids: Vec<String> = standing.map(|object| object.id.clone()).collect();
+        for id in &ids {
+            self.cancel(id);
+        }
+        Response::json(200, &json!({"id": format!("un_{intent}"), "cancels": ids}))
     }
 
     fn look_up(&mut self, request: &Request) -> Response {
