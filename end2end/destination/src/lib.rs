@@ -68,6 +68,11 @@ impl Destination {
         locked(&self.world).set_plan(plan);
     }
 
+    /// Lets one request go on that is held, or the next that will be.
+    pub fn let_go(&self) {
+        locked(&self.world).gate().notify_one();
+    }
+
     /// How many events wait to be sent: for a test's word, or because nobody took them.
     pub fn waiting_events(&self) -> usize {
         locked(&self.world).waits()
@@ -138,8 +143,13 @@ async fn answer<S: AsyncWrite + Unpin>(
     request: &Request,
 ) -> io::Result<bool> {
     let Answering { failure, .. } = locked(world).begin(request);
-    if let Some(Failure::DelayBefore { ms }) = failure {
-        tokio::time::sleep(Duration::from_millis(ms)).await;
+    match failure {
+        Some(Failure::DelayBefore { ms }) => tokio::time::sleep(Duration::from_millis(ms)).await,
+        Some(Failure::Hold) => {
+            let gate = locked(world).gate();
+            gate.notified().await;
+        }
+        _ => {}
     }
     // From here on it has happened, whatever the caller hears of it.
     let response = locked(world).carry_out(request, failure);

@@ -1,10 +1,12 @@
 //! What the destination has made, what it keeps under keys, and how it is told to behave.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::http::{Request, Response};
@@ -87,6 +89,8 @@ pub enum Failure {
         /// By so many milliseconds.
         ms: u64,
     },
+    /// It happens once a test lets it go on, whether or not anybody still listens.
+    Hold,
     /// It happens; half of the answer's body arrives.
     CutBody,
     /// It happens; the answer is 500.
@@ -192,6 +196,8 @@ pub(crate) struct World {
     due: Vec<Event>,
     /// Events that wait for a test's word, or were not taken.
     waiting: Vec<Event>,
+    /// Where requests are held.
+    gate: Arc<Notify>,
 }
 
 /// What a write asks for.
@@ -219,7 +225,12 @@ impl World {
             events: 0,
             due: Vec::new(),
             waiting: Vec::new(),
+            gate: Arc::default(),
         }
+    }
+
+    pub(crate) fn gate(&self) -> Arc<Notify> {
+        Arc::clone(&self.gate)
     }
 
     pub(crate) fn set_plan(&mut self, plan: Plan) {
