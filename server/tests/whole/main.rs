@@ -9,6 +9,7 @@ mod cases;
 mod cases_live;
 mod cases_live_more;
 mod chaos;
+mod cluster;
 mod cuts;
 mod executing;
 mod killing;

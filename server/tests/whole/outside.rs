@@ -109,7 +109,7 @@ pub fn robot() -> Actor {
 }
 
 /// One request over one connection; what it knows of it afterwards.
-async fn send(destination: SocketAddr, key: &str, body: &[u8]) -> End {
+pub async fn send(destination: SocketAddr, key: &str, body: &[u8]) -> End {
     let lost = || End::new(ReportedOutcome::Timeout);
     let asked = tokio::time::timeout(Duration::from_secs(2), ask(destination, key, body)).await;
     let Ok(Ok(answer)) = asked else { return lost() };

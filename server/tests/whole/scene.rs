@@ -1,6 +1,7 @@
 //! Real processes over a record on either store, and a destination that counts: what the tests share that kill them.
 
 use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,11 +13,13 @@ use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use tallystick_destination::{Destination, Plan};
 use tallystick_domain::action::{Act, ActionInput};
 use tallystick_domain::evidence::Trust;
-use tallystick_domain::name::{ActionKey, OperationId, OperationKey, PrincipalId, SourceName, ToolName};
+use tallystick_domain::name::{
+    ActionKey, DestinationName, OperationId, OperationKey, PrincipalId, SourceName, ToolName,
+};
 use tallystick_domain::operation::{State, SuccessBasis};
 use tallystick_domain::permission::{Actor, Role};
-use tallystick_domain::tool::Tool;
-use tallystick_ledger::operations::NewProposal;
+use tallystick_domain::tool::{Class, Tool};
+use tallystick_ledger::operations::{NewProposal, NewStep};
 use tallystick_ledger::{Ledger, OpenOptions};
 
 /// A record on either store, a destination, and the configuration of processes over them.
@@ -25,6 +28,8 @@ pub struct Scene {
     pub url: String,
     pub destination: Destination,
     pub folder: tempfile::TempDir,
+    /// The administrative database of the cluster that the record is in.
+    cluster: Option<String>,
     pub database: Option<String>,
     pub ids: Vec<OperationId>,
     pub offset: Duration,
@@ -33,10 +38,15 @@ pub struct Scene {
 impl Scene {
     /// `stores`: which answers the destination keeps under a key.
     pub async fn start(on_postgres: bool, stores: &str) -> Self {
+        Self::start_in(on_postgres.then(admin_url), stores).await
+    }
+
+    /// A record in this cluster, or the embedded one.
+    pub async fn start_in(cluster: Option<String>, stores: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let (url, database) = if on_postgres {
-            let name = new_database().await;
-            (postgres_url(&name), Some(name))
+        let (url, database) = if let Some(cluster) = &cluster {
+            let name = new_database(cluster).await;
+            (url_of(cluster, &name), Some(name))
         } else {
             (format!("sqlite:{}", folder.path().join("tally.db").display()), None)
         };
@@ -49,45 +59,67 @@ impl Scene {
         std::fs::write(folder.path().join("tallystick.toml"), config).unwrap();
         let ledger = Ledger::open(&OpenOptions { url: url.clone(), migrate: true }).await.unwrap();
         ledger.declare_tool(&actor("ada", Role::Administrator), tool(stores)).await.unwrap();
-        Self { ledger, url, destination, folder, database, ids: Vec::new(), offset: Duration::ZERO }
+        Self { ledger, url, destination, folder, cluster, database, ids: Vec::new(), offset: Duration::ZERO }
     }
 
     pub async fn authorise(&mut self, count: usize) {
-        for number in self.ids.len()..self.ids.len() + count {
-            let key = format!("order-{number}");
-            let new = NewProposal {
-                key: OperationKey::parse(key.as_str()).unwrap(),
-                tool: ToolName::parse("charge").unwrap(),
-                arguments: json!({"intent": key}).to_string().into_bytes(),
-                deadline: None,
-                tool_call_id: None,
-                step: None,
-            };
-            let made = self.ledger.propose_operation(&actor("robot", Role::Automation), new).await.unwrap();
+        for _ in 0..count {
+            self.authorise_one("charge", None).await;
+        }
+    }
+
+    /// Proposes the next order, and approves it as somebody else where its class asks for that.
+    pub async fn authorise_one(&mut self, tool: &str, step: Option<NewStep>) -> OperationId {
+        let key = format!("order-{}", self.ids.len());
+        let new = NewProposal {
+            key: OperationKey::parse(key.as_str()).unwrap(),
+            tool: ToolName::parse(tool).unwrap(),
+            arguments: json!({"intent": key}).to_string().into_bytes(),
+            deadline: None,
+            tool_call_id: None,
+            step,
+        };
+        let made = self.ledger.propose_operation(&actor("robot", Role::Automation), new).await.unwrap();
+        let id = made.operation.head.id;
+        if made.operation.row.state == State::Proposed {
             let act = Act {
-                key: ActionKey::parse(format!("approve {number}")).unwrap(),
+                key: ActionKey::parse(format!("approve {}", self.ids.len())).unwrap(),
                 input: ActionInput::Approve {},
                 actor: actor("ida", Role::Approver),
                 reason: "checked".into(),
                 confirmation: None,
                 seen_version: made.operation.version,
             };
-            let id = made.operation.head.id;
             let answer = self.ledger.act(&id, act).await.unwrap();
             assert!(answer.record.refusal.is_none(), "{:?}", answer.record.refusal);
-            self.ids.push(id);
         }
+        self.ids.push(id.clone());
+        id
     }
 
     /// Declares a tool that only executors of somebody else carry out, and believes what they say.
-    pub async fn declare_for_others(&self, name: &str, contract: serde_json::Value) {
-        self.declare(name, contract).await;
+    pub async fn declare_for_others(&self, name: &str, class: Class, contract: serde_json::Value) {
+        self.declare_as(name, class, contract).await;
+        self.redeclare(name, |tool| tool.request = None).await;
+        let source = SourceName::parse("executor/robot").unwrap();
+        self.ledger.declare_source(&actor("ada", Role::Administrator), &source, Trust::Verified).await.unwrap();
+    }
+
+    /// Declares a tool again with a change.
+    pub async fn redeclare(&self, name: &str, change: impl FnOnce(&mut Tool)) {
         let ada = actor("ada", Role::Administrator);
         let declared = self.ledger.tools(&ada).await.unwrap().into_iter().find(|tool| tool.name.as_str() == name);
-        let declared = Tool { request: None, ..declared.unwrap() };
+        let mut declared = declared.unwrap();
+        change(&mut declared);
         self.ledger.declare_tool(&ada, declared).await.unwrap();
-        let source = SourceName::parse("executor/robot").unwrap();
-        self.ledger.declare_source(&ada, &source, Trust::Verified).await.unwrap();
+    }
+
+    /// Processes that start from now on find the destination in this region, at this address.
+    pub fn move_to(&self, address: SocketAddr, region: &str) {
+        let path = self.folder.path().join("tallystick.toml");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let moved = text.replace(&self.destination.address().to_string(), &address.to_string());
+        std::fs::write(path, format!("{moved}region = \"{region}\"\n")).unwrap();
     }
 
     /// What processes that start from now on pay retries from.
@@ -103,30 +135,53 @@ impl Scene {
     }
 
     pub fn process_with(&self, environment: &[(&str, String)]) -> Process {
+        self.start_process(&[], environment)
+    }
+
+    /// The first process of a record at which nobody can sign in yet: it says where it listens.
+    pub fn first_process(&self, environment: &[(&str, String)]) -> Process {
+        self.start_process(&["--first-admin"], environment)
+    }
+
+    fn start_process(&self, words: &[&str], environment: &[(&str, String)]) -> Process {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tallystick"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(self.folder.path().join("tallystick.toml"));
+        command.args(["serve", "--listen", "127.0.0.1:0"]).args(words);
+        command.arg("--config").arg(self.folder.path().join("tallystick.toml"));
         command.env("TALLYSTICK_DB", &self.url).env("TALLYSTICK_LOG", "off").env("TALLYSTICK_FAILPOINT_GO", self.go());
         command.envs(environment.iter().map(|(name, value)| (name, value)));
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let said = BufReader::new(child.stdout.take().unwrap());
-        let (tell, hits) = channel();
+        let ((tell, hits), (tell_link, links)) = (channel(), channel());
         std::thread::spawn(move || {
-            for line in said.lines().map_while(Result::ok).filter(|line| line.starts_with("failpoint ")) {
-                if tell.send(line).is_err() {
+            for line in said.lines().map_while(Result::ok) {
+                let told = match line.strip_prefix("Sign in: ") {
+                    Some(link) => tell_link.send(link.to_owned()).is_ok(),
+                    None => !line.starts_with("failpoint ") || tell.send(line).is_ok(),
+                };
+                if !told {
                     return;
                 }
             }
         });
-        Process { child, hits }
+        Process { child, hits, links }
     }
 
     /// Declares another tool whose contract has these members beside, or instead of, the usual ones.
     pub async fn declare(&self, name: &str, contract: serde_json::Value) {
+        self.declare_as(name, Class::Reversible, contract).await;
+    }
+
+    /// The same of another class.
+    pub async fn declare_as(&self, name: &str, class: Class, contract: serde_json::Value) {
         let usual = tool("any_once_started");
         let mut all = serde_json::to_value(&usual.contract).unwrap();
         all.as_object_mut().unwrap().extend(contract.as_object().unwrap().clone());
-        let declared =
-            Tool { name: ToolName::parse(name).unwrap(), contract: serde_json::from_value(all).unwrap(), ..usual };
+        let declared = Tool {
+            name: ToolName::parse(name).unwrap(),
+            class,
+            contract: serde_json::from_value(all).unwrap(),
+            ..usual
+        };
         self.ledger.declare_tool(&actor("ada", Role::Administrator), declared).await.unwrap();
     }
 
@@ -141,6 +196,12 @@ impl Scene {
     pub async fn pass_by(&mut self, time: Duration) {
         self.offset += time;
         self.ledger.set_clock_offset(i64::try_from(self.offset.as_micros()).unwrap()).await.unwrap();
+    }
+
+    /// Nothing is sent to the destination while it is paused.
+    pub async fn pause(&self, is_paused: bool) {
+        let (ada, psp) = (actor("ada", Role::Administrator), DestinationName::parse("psp").unwrap());
+        self.ledger.pause_destination(&ada, &psp, is_paused).await.unwrap();
     }
 
     pub async fn states(&self) -> Vec<State> {
@@ -178,8 +239,8 @@ impl Scene {
 
     pub async fn end(self) {
         self.ledger.close().await;
-        if let Some(name) = &self.database {
-            administer(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
+        if let (Some(cluster), Some(name)) = (&self.cluster, &self.database) {
+            administer_at(cluster, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
         }
     }
 }
@@ -187,6 +248,8 @@ impl Scene {
 pub struct Process {
     pub child: Child,
     pub hits: Receiver<String>,
+    /// The address that a first administrator signs in with.
+    links: Receiver<String>,
 }
 
 impl Process {
@@ -195,6 +258,12 @@ impl Process {
         for _ in 0..count {
             self.hits.recv_timeout(Duration::from_mins(1)).expect("a send comes to the point");
         }
+    }
+
+    /// Where it listens, as host and port; only of a [`Scene::first_process`].
+    pub fn address(&self) -> String {
+        let link = self.links.recv_timeout(Duration::from_mins(1)).expect("it prints a link");
+        link.strip_prefix("http://").unwrap().split('/').next().unwrap().to_owned()
     }
 
     pub fn signal(&self, name: &str) {
@@ -264,22 +333,21 @@ fn admin_url() -> String {
         .expect("TALLYSTICK_TEST_POSTGRES is set: `cargo xtask test` starts a PostgreSQL of its own")
 }
 
-fn postgres_url(name: &str) -> String {
-    let url = admin_url();
-    let (base, query) = url.split_once('?').map_or((url.as_str(), None), |(base, query)| (base, Some(query)));
+fn url_of(cluster: &str, name: &str) -> String {
+    let (base, query) = cluster.split_once('?').map_or((cluster, None), |(base, query)| (base, Some(query)));
     let (server, _) = base.rsplit_once('/').unwrap();
     query.map_or_else(|| format!("{server}/{name}"), |query| format!("{server}/{name}?{query}"))
 }
 
-async fn new_database() -> String {
+async fn new_database(cluster: &str) -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = format!("tallystick_kill_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-    administer(&format!("CREATE DATABASE {name}")).await;
+    administer_at(cluster, &format!("CREATE DATABASE {name}")).await;
     name
 }
 
-pub async fn administer(sql: &str) {
-    let mut connection = sqlx::PgConnection::connect(&admin_url()).await.unwrap();
+pub async fn administer_at(cluster: &str, sql: &str) {
+    let mut connection = sqlx::PgConnection::connect(cluster).await.unwrap();
     connection.execute(AssertSqlSafe(sql.to_owned())).await.unwrap();
     connection.close().await.unwrap();
 }
