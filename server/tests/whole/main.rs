@@ -1,6 +1,7 @@
 //! The whole router over a real record: what callers of each kind see, for good input and for bad.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that meets what it does not expect must fail")]
 
+mod api;
 mod bad_input;
 mod budgets;
 mod bulk;
