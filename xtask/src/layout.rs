@@ -31,9 +31,9 @@ pub fn run() -> PathBuf {
     root().join("target/run")
 }
 
-/// The Python packages of the tests.
-pub fn python() -> PathBuf {
-    root().join("target/python")
+/// The Python packages of one of the tests' stand-ins.
+pub fn python(name: &str) -> PathBuf {
+    root().join("target/python").join(name)
 }
 
 /// The npm tools of the build.

@@ -11,7 +11,7 @@ use crate::counts::{self, Counts};
 use crate::postgres::{Cluster, Durability, URL_VARIABLE};
 use crate::process::{cargo, command, find_program, run, run_watched, say, succeeds};
 use crate::toolchain::WasmToolchain;
-use crate::{debian, layout, localstripe, npm};
+use crate::{debian, layout, npm, python};
 
 /// One ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -82,7 +82,9 @@ impl Ring {
         let mut command = cargo();
         command.current_dir(layout::root()).env(URL_VARIABLE, postgres_url);
         if self == Self::Server {
-            command.env(localstripe::VARIABLE, localstripe::ensure()?);
+            for stand_in in python::STAND_INS {
+                command.env(stand_in.variable, stand_in.ensure()?);
+            }
         }
         command.envs(environment.iter().map(|(name, value)| (name, value)));
         if has_nextest() { self.run_nextest(command, selection) } else { self.run_cargo_test(command) }
@@ -186,7 +188,9 @@ pub fn set_up() -> Result<()> {
     npm::ensure(&layout::npm_tools(), "optimising the browser part")?;
     npm::ensure(&layout::journeys(), "the browser journeys")?;
     chromium()?;
-    localstripe::ensure()?;
+    for stand_in in python::STAND_INS {
+        stand_in.ensure()?;
+    }
     drop(Cluster::start(Durability::Off)?);
     say("Everything is there");
     Ok(())

@@ -103,13 +103,13 @@ impl Drop for LocalStripe {
 
 /// Stands between us and the destination. Told to, it lets the next write through and cuts the connection when its answer
 /// begins: it happened, and nobody hears of it.
-struct Cutter {
-    address: SocketAddr,
-    is_armed: Arc<AtomicBool>,
+pub struct Cutter {
+    pub address: SocketAddr,
+    pub is_armed: Arc<AtomicBool>,
 }
 
 impl Cutter {
-    async fn before(target: SocketAddr) -> Self {
+    pub async fn before(target: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let cutter = Self { address: listener.local_addr().unwrap(), is_armed: Arc::default() };
         let is_armed = Arc::clone(&cutter.is_armed);

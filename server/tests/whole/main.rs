@@ -16,6 +16,7 @@ mod executing;
 mod killing;
 mod live;
 mod localstripe;
+mod moto;
 mod operations;
 mod oracle;
 mod outside;
