@@ -1,5 +1,6 @@
-//! `cargo xtask chaos`: several real processes that die, freeze and lose their database, over a destination that misbehaves
-//! and counts. The run is one of the server's tests, as large as told; a bounded twin of it runs with the others.
+//! `cargo xtask chaos`: several real processes that die, freeze, lose their database and get an old copy of it back, over a
+//! destination that misbehaves and counts. The run is one of the server's tests, as large as told, with a database of its own; a
+//! bounded twin of it runs with the others.
 
 use anyhow::Result;
 use clap::Args;
@@ -32,7 +33,9 @@ pub struct Options {
 
 /// Runs it and prints the tally.
 pub fn chaos(options: &Options) -> Result<()> {
-    let (url, _cluster) = postgres::for_tests()?;
+    if !options.sqlite {
+        postgres::ensure_installed()?;
+    }
     say(format!("Chaos: {} operations, seed {}", options.operations, options.seed));
     let mut test = cargo();
     test.current_dir(layout::root()).args([
@@ -44,8 +47,7 @@ pub fn chaos(options: &Options) -> Result<()> {
         "chaos::as_large_as_told",
     ]);
     test.args(["--", "--ignored", "--nocapture"]);
-    test.env(postgres::URL_VARIABLE, url)
-        .env("CHAOS_OPERATIONS", options.operations.to_string())
+    test.env("CHAOS_OPERATIONS", options.operations.to_string())
         .env("CHAOS_MINUTES", options.minutes.to_string())
         .env("CHAOS_SEED", options.seed.to_string())
         .env("CHAOS_DIES_ONE_IN", options.dies_one_in.to_string())

@@ -174,6 +174,11 @@ impl Account {
     }
 }
 
+/// For tests that start clusters of their own.
+pub fn ensure_installed() -> Result<()> {
+    find_programs().map(drop)
+}
+
 fn find_programs() -> Result<PathBuf> {
     if let Some(folder) = installed_programs() {
         return Ok(folder);
