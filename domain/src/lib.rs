@@ -47,6 +47,8 @@
 //! | **workflow, step** | several operations that belong together, and one of them |
 //! | **unwinding** | going back through a workflow: undoing each step after all that builds on it |
 //! | **hold** | why a step is not undone now |
+//! | **sum** | figures of many operations added up, by tool, destination, state, layer and mark, and by quarter of an hour; an operation counts where its first attempt was made |
+//! | **repeat** | what came again and was answered from the record: a proposal, a delivery |
 
 pub mod action;
 pub mod approval;
@@ -86,6 +88,7 @@ pub mod request;
 #[cfg(test)]
 pub(crate) mod rig;
 pub mod stream;
+pub mod sums;
 pub mod time;
 pub mod tool;
 pub mod transition;

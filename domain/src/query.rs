@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::operation::{Mode, Reason, State, named};
+use crate::operation::{Mark, Mode, Reason, State, named};
+use crate::time::Timestamp;
 
 /// Rows on a page unless asked otherwise.
 pub const PAGE_SIZE: u32 = 50;
@@ -25,14 +26,22 @@ pub struct OperationQuery {
     pub search: Option<String>,
     /// Only those whose key was not given.
     pub without_key: bool,
+    /// Only what was sent: counted with a first attempt at this time or later.
+    pub since: Option<Timestamp>,
+    /// Only what was sent: counted with a first attempt before this time.
+    pub until: Option<Timestamp>,
+    /// Only those with an attempt made by this layer; `-` for attempts of which no layer is told.
+    pub layer: Option<String>,
+    /// Only those with an attempt of which this is known.
+    pub mark: Option<Mark>,
     /// Where the page starts; opaque.
     pub after: Option<String>,
     /// Rows on the page.
     pub limit: Option<u32>,
 }
 
-/// Stands in a filter for operations that have none of what it asks for. No name of a tool or destination has brackets.
-pub const NONE: &str = "(none)";
+/// Stands in an address for a name that is not told.
+pub const UNTOLD: &str = "-";
 
 named! {
     /// Orders of the queue.
@@ -60,11 +69,11 @@ pub struct QueueQuery {
     pub reason: Option<Reason>,
     /// Only one assignee, by id; `me` is the reader.
     pub assignee: Option<String>,
-    /// Only this tool, by name; [`NONE`] for those without one.
+    /// Only this tool, by name; [`UNTOLD`] for those without one.
     pub tool: Option<String>,
-    /// Only this destination, by name; [`NONE`] for those without one.
+    /// Only this destination, by name; [`UNTOLD`] for those without one.
     pub destination: Option<String>,
-    /// Only what failed in this way: `E12 timeout`; [`NONE`] for what has no cause on record.
+    /// Only what failed in this way: `E12 timeout`; [`UNTOLD`] for what has no cause on record.
     pub cause: Option<String>,
     /// In which order.
     pub order: QueueOrder,
@@ -105,6 +114,14 @@ impl OperationQuery {
                 }
                 "search" => query.search = Some(value.into()),
                 "without_key" => query.without_key = value == "true",
+                "since" => query.since = Some(time(name, value)?),
+                "until" => query.until = Some(time(name, value)?),
+                "layer" => query.layer = Some(value.into()),
+                "mark" => {
+                    let known = Mark::ALL.iter().map(|mark| mark.name()).collect::<Vec<_>>().join(", ");
+                    let mark = Mark::parse(value).ok_or_else(|| bad(name, value, &format!("use one of {known}")))?;
+                    query.mark = Some(mark);
+                }
                 "after" => query.after = Some(value.into()),
                 "limit" => query.limit = Some(limit(value)?),
                 _ => {}
@@ -123,9 +140,20 @@ impl OperationQuery {
         push("mode", self.mode.map(|mode| mode.name().into()));
         push("search", self.search.clone());
         push("without_key", self.without_key.then(|| "true".into()));
+        push("since", self.since.map(|at| at.to_string()));
+        push("until", self.until.map(|at| at.to_string()));
+        push("layer", self.layer.clone());
+        push("mark", self.mark.map(|mark| mark.name().into()));
         push("after", self.after.clone());
         push("limit", self.limit.map(|limit| limit.to_string()));
         pairs
+    }
+}
+
+impl OperationQuery {
+    /// Whether it asks for what the sums count, rather than for every operation.
+    pub const fn is_of_counted(&self) -> bool {
+        self.since.is_some() || self.until.is_some() || self.layer.is_some() || self.mark.is_some()
     }
 }
 
@@ -183,6 +211,11 @@ fn limit(value: &str) -> Result<u32, QueryError> {
     if (1..=PAGE_LIMIT).contains(&limit) { Ok(limit) } else { Err(bad("limit", value, &expected)) }
 }
 
+fn time(parameter: &str, value: &str) -> Result<Timestamp, QueryError> {
+    let expected = "use a time such as 2026-10-05T09:00:00Z";
+    Timestamp::parse_rfc3339(value).ok_or_else(|| bad(parameter, value, expected))
+}
+
 fn bad(parameter: &str, value: &str, expected: &str) -> QueryError {
     QueryError { parameter: parameter.into(), value: value.into(), expected: expected.into() }
 }
@@ -198,6 +231,10 @@ mod tests {
             mode: Some(Mode::Observed),
             search: Some("refund:".into()),
             without_key: true,
+            since: Timestamp::parse_rfc3339("2026-10-05T09:00:00Z"),
+            until: Timestamp::parse_rfc3339("2026-10-06T09:00:00Z"),
+            layer: Some("tool adapter".into()),
+            mark: Some(Mark::NotSent),
             limit: Some(20),
             ..OperationQuery::default()
         };
@@ -211,7 +248,7 @@ mod tests {
         let query = QueueQuery {
             reason: Some(Reason::TimedOut),
             tool: Some("charge".into()),
-            destination: Some(NONE.into()),
+            destination: Some(UNTOLD.into()),
             cause: Some("E12 timeout".into()),
             order: QueueOrder::Age,
             grouped: true,
@@ -228,6 +265,8 @@ mod tests {
         let error = OperationQuery::from_pairs([("state", "lost")]).unwrap_err();
         assert!(error.to_string().contains("uncertain"), "{error}");
         assert!(OperationQuery::from_pairs([("limit", "0")]).is_err());
+        assert!(OperationQuery::from_pairs([("since", "yesterday")]).is_err());
+        assert!(OperationQuery::from_pairs([("mark", "green")]).is_err());
         assert!(QueueQuery::from_pairs([("reason", "bored")]).is_err());
     }
 }

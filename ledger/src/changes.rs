@@ -27,7 +27,7 @@ const LISTEN_AGAIN: Duration = Duration::from_secs(2);
 pub struct Change {
     /// Rises with every change; not gapless.
     pub sequence: i64,
-    /// What kind of thing: `operation`, `action`, `tool`, `source`, `settings`.
+    /// What kind of thing: `operation`, `action`, `tool`, `source`, `settings`, `outcomes`.
     pub topic: String,
     /// Which one.
     pub id: String,

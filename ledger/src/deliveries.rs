@@ -16,6 +16,7 @@ use tallystick_domain::evidence::LinkedBy;
 use tallystick_domain::json::Json;
 use tallystick_domain::name::{DeliveryId, DestinationName, OperationId, OperationKey, PrincipalId, WebhookName};
 use tallystick_domain::permission::{Actor, Permission, Role};
+use tallystick_domain::sums::Repeat;
 use tallystick_domain::time::Timestamp;
 
 use crate::desk::Desk;
@@ -142,6 +143,7 @@ async fn receive(tx: &mut Tx, ids: &dyn Ids, inbound: &Inbound) -> Result<Receiv
     let row_id = ids.new_id(now);
     if !tx.delivery_insert(&row_id, inbound, now).await? {
         tx.delivery_repeat(inbound, now).await?;
+        tx.note_repeat(&row_id, Repeat::Delivery, now).await?;
         return Ok(Received::Repeated);
     }
     let Envelope { id, event, happened_at } = inbound.envelope.clone();

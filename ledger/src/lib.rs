@@ -20,6 +20,7 @@ pub mod looking;
 #[cfg(feature = "measure")]
 pub mod measure;
 pub mod operations;
+pub mod outcomes;
 pub mod people;
 pub mod port;
 mod proposals;

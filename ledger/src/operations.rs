@@ -21,7 +21,7 @@ use crate::bulk::BulkOfOperation;
 use crate::desk::Desk;
 use crate::store::Tx;
 use crate::store::entry::{Changes, JournalEntry, Replay};
-use crate::store::list::page_size;
+use crate::store::list::{page_cursor, page_size};
 use crate::{Ledger, LedgerError};
 
 /// Arguments larger than this are not part of [`Examined`].
@@ -278,7 +278,7 @@ impl Ledger {
                     let limit = page_size(query.limit);
                     let Some(text) = &query.search else {
                         let rows = tx.operations_page(&query).await?;
-                        return Ok(Page::cut(rows, limit, as_of, sequence, |row| row.head.id.to_string()));
+                        return Ok(Page::cut(rows, limit, as_of, sequence, |row| page_cursor(&query, row)));
                     };
                     let (rows, searched_to) = tx.operations_search(&query, text).await?;
                     let mut page = Page::cut(rows, limit, as_of, sequence, |row| row.head.key.to_string());

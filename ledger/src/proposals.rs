@@ -11,6 +11,7 @@ use tallystick_domain::name::{
 use tallystick_domain::operation::{Fact, Head, Mode, Proposal};
 use tallystick_domain::permission::{Actor, Permission};
 use tallystick_domain::refusal::Refusal;
+use tallystick_domain::sums::Repeat;
 use tallystick_domain::tool::Tool;
 use tallystick_domain::workflow::Place;
 
@@ -80,7 +81,11 @@ async fn propose(tx: &mut Tx, ids: &dyn Ids, asked: &Asked) -> Result<Result<Pro
     let known = tx.operation_ids_by_key(&[key]).await?.remove(key);
     let mut desk = Desk::open(tx, now, &asked.by).await?;
     if let Some(id) = known {
-        return propose_again(desk, id, &tool, asked).await;
+        let answer = propose_again(desk, id, &tool, asked).await?;
+        if answer.as_ref().is_ok_and(|answer| answer.replayed) {
+            tx.note_repeat(&ids.new_id(now), Repeat::Proposal, now).await?;
+        }
+        return Ok(answer);
     }
     let id = OperationId::parse(ids.new_id(now)).map_err(corrupt)?;
     desk.put_new(head(&id, &tool, asked, now));

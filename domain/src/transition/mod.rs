@@ -28,6 +28,7 @@ use crate::tool::Class;
 pub(crate) use acts::check_reason;
 pub use acts::confirmation_text;
 pub use permit::{Found, Permit, permit};
+pub use project::mark;
 pub use sending::{Sending, Worker};
 
 /// What is asked of the rules.

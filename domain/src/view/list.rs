@@ -9,7 +9,7 @@ use super::state::{StateBadge, TallyView, WindowView, key_window, state_badge, t
 use super::{ChipView, Lens, Moment, stake_in_words, target_in_words};
 use crate::name::{DestinationName, ToolName};
 use crate::operation::{Head, Mode, Projection, Reason};
-use crate::query::{NONE, QueueOrder};
+use crate::query::{UNTOLD, QueueOrder};
 use crate::time::Timestamp;
 
 /// One operation as a row.
@@ -159,7 +159,7 @@ pub struct GroupParts<'a> {
 
 /// A group for reading.
 pub fn group_view(group: &GroupParts<'_>, lens: &Lens<'_>) -> GroupView {
-    let pair = |name: &str, value: Option<&str>| (name.to_owned(), value.unwrap_or(NONE).to_owned());
+    let pair = |name: &str, value: Option<&str>| (name.to_owned(), value.unwrap_or(UNTOLD).to_owned());
     let rule = group.cause.and_then(|cause| cause.split(' ').next()).and_then(rule_sentence);
     GroupView {
         filter: vec![

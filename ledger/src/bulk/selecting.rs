@@ -17,6 +17,7 @@ use crate::desk::Desk;
 use crate::operations::Listed;
 use crate::people::unknown;
 use crate::store::Tx;
+use crate::store::list::page_cursor;
 use crate::{Ledger, LedgerError};
 
 /// Operations that were chosen one by one, each once.
@@ -116,7 +117,7 @@ async fn operation_rows(tx: &mut Tx, query: &OperationQuery, after: Option<Strin
     let page = OperationQuery { limit: Some(PAGE_LIMIT), after, ..query.clone() };
     let Some(text) = &page.search else {
         let mut rows = tx.operations_page(&page).await?;
-        return Ok(cut(&mut rows, |row| row.head.id.to_string()));
+        return Ok(cut(&mut rows, |row| page_cursor(&page, row)));
     };
     let (mut rows, searched_to) = tx.operations_search(&page, text).await?;
     let (rows, next) = cut(&mut rows, |row| row.head.key.to_string());

@@ -8,7 +8,9 @@ use std::sync::{Arc, LazyLock};
 use sqlx::AssertSqlSafe;
 use tallystick_domain::name::OperationId;
 use tallystick_domain::operation::Reason;
-use tallystick_domain::query::{NONE, OperationQuery, PAGE_LIMIT, PAGE_SIZE, QueueOrder, QueueQuery};
+use tallystick_domain::query::{OperationQuery, PAGE_LIMIT, PAGE_SIZE, QueueOrder, QueueQuery, UNTOLD};
+use tallystick_domain::refusal::Refusal;
+use tallystick_domain::sums::Dimension;
 use tallystick_domain::time::Timestamp;
 
 use super::operation::LISTED;
@@ -76,6 +78,13 @@ impl Statement {
         if query.without_key {
             self.and("key_given = FALSE", Vec::new());
         }
+        if query.is_of_counted() {
+            let (since, until) = window(query);
+            self.and(IS_COUNTED, vec![since.into(), until.into()]);
+        }
+        for (dimension, name) in attempted(query) {
+            self.and(HAS_ATTEMPT, vec![dimension.name().into(), name.into()]);
+        }
     }
 
     /// What waits for a person, as the queue is filtered.
@@ -95,7 +104,7 @@ impl Statement {
     fn and_text_or_none(&mut self, [is, is_none]: [&'static str; 2], value: Option<&String>) {
         match value.map(String::as_str) {
             None => {}
-            Some(NONE) => self.and(is_none, Vec::new()),
+            Some(UNTOLD) => self.and(is_none, Vec::new()),
             Some(text) => self.and(is, vec![text.into()]),
         }
     }
@@ -113,6 +122,81 @@ const EXACTLY: &str = "SELECT op_id FROM operation WHERE workspace_id = $1 AND o
         ORDER BY op_id DESC LIMIT ?) AS receipts
      UNION ALL SELECT op_id FROM (SELECT op_id FROM operation_name WHERE workspace_id = $1 AND name = ?
         LIMIT ?) AS names";
+
+/// Indexes: primary keys of `outcome_operation` and `outcome_attempt`.
+const IS_COUNTED: &str = "EXISTS (SELECT 1 FROM outcome_operation AS c WHERE c.workspace_id = operation.workspace_id
+     AND c.op_id = operation.op_id AND c.first_at >= ? AND c.first_at < ?)";
+const HAS_ATTEMPT: &str = "EXISTS (SELECT 1 FROM outcome_attempt AS a WHERE a.workspace_id = operation.workspace_id
+     AND a.op_id = operation.op_id AND a.dimension = ? AND a.name = ?)";
+
+/// The times between which the first attempt must lie; without one of them, the end of time on that side.
+fn window(query: &OperationQuery) -> (Timestamp, Timestamp) {
+    let ends = (Timestamp::from_micros(i64::MIN), Timestamp::from_micros(i64::MAX));
+    (query.since.unwrap_or(ends.0), query.until.unwrap_or(ends.1))
+}
+
+/// What an attempt must be counted under.
+fn attempted(query: &OperationQuery) -> impl Iterator<Item = (Dimension, &str)> {
+    let layer = query.layer.as_deref().map(|layer| (Dimension::Layer, told(layer)));
+    layer.into_iter().chain(query.mark.map(|mark| (Dimension::Mark, mark.name())))
+}
+
+/// A name as the sums have it: empty where none is told.
+fn told(name: &str) -> &str {
+    if name == UNTOLD { "" } else { name }
+}
+
+/// A page of what the sums count, the last first attempt first. Read from what was counted, so that it shows what a sum
+/// is the sum of; the rows themselves are as they are now.
+pub(super) fn counted_statement(query: &OperationQuery, after: Option<(Timestamp, &str)>) -> Statement {
+    let columns = LISTED.split(", ").map(|column| format!("operation.{column}")).collect::<Vec<_>>().join(", ");
+    let mut statement = Statement { sql: format!("SELECT {columns} FROM "), args: vec![WORKSPACE.into()] };
+    let mut attempted = attempted(query);
+    // The order of the tables is ours: SQLite keeps it in a CROSS JOIN, and walks the first by its index.
+    let first = match attempted.next() {
+        Some((dimension, name)) => {
+            let text = "outcome_attempt AS a CROSS JOIN outcome_operation AS c CROSS JOIN operation
+                WHERE a.workspace_id = $1 AND a.dimension = ? AND a.name = ? AND c.workspace_id = a.workspace_id
+                AND c.op_id = a.op_id AND operation.workspace_id = c.workspace_id AND operation.op_id = c.op_id";
+            statement.push(text, vec![dimension.name().into(), name.into()]);
+            "a"
+        }
+        None => {
+            let text = "outcome_operation AS c CROSS JOIN operation WHERE c.workspace_id = $1
+                AND operation.workspace_id = c.workspace_id AND operation.op_id = c.op_id";
+            statement.push(text, Vec::new());
+            "c"
+        }
+    };
+    for (dimension, name) in attempted {
+        statement.and(HAS_ATTEMPT, vec![dimension.name().into(), name.into()]);
+    }
+    for (condition, value) in
+        [("c.state = ?", &query.state), ("c.tool = ?", &query.tool), ("c.destination = ?", &query.destination)]
+    {
+        if let Some(value) = value {
+            statement.and(condition, vec![told(value).into()]);
+        }
+    }
+    if let Some(mode) = query.mode {
+        statement.and("operation.mode = ?", vec![mode.name().into()]);
+    }
+    if query.without_key {
+        statement.and("operation.key_given = FALSE", Vec::new());
+    }
+    let (since, until) = window(query);
+    let is_by_attempt = first == "a";
+    let between =
+        if is_by_attempt { "a.first_at >= ? AND a.first_at < ?" } else { "c.first_at >= ? AND c.first_at < ?" };
+    statement.and(between, vec![since.into(), until.into()]);
+    if let Some((at, id)) = after {
+        let before = if is_by_attempt { "(a.first_at, a.op_id) < (?, ?)" } else { "(c.first_at, c.op_id) < (?, ?)" };
+        statement.and(before, vec![at.into(), id.into()]);
+    }
+    let order = if is_by_attempt { "a.first_at DESC, a.op_id DESC" } else { "c.first_at DESC, c.op_id DESC" };
+    statement.order(order, i64::from(page_size(query.limit)) + 1);
+    statement
+}
 
 /// Where a search goes on: the keys with its beginning that were not shown yet, in their order.
 struct KeyRange<'q> {
@@ -229,8 +313,9 @@ pub(super) fn search_statement(query: &OperationQuery, text: &str, searched_to: 
 
 /// Whether filters beside the search may leave out what it finds.
 fn narrows(query: &OperationQuery) -> bool {
-    let OperationQuery { state, tool, destination, mode, without_key, search: _, after: _, limit: _ } = query;
-    state.is_some() || tool.is_some() || destination.is_some() || mode.is_some() || *without_key
+    let OperationQuery { state, tool, destination, mode, without_key, .. } = query;
+    let is_filtered = state.is_some() || tool.is_some() || destination.is_some() || mode.is_some() || *without_key;
+    is_filtered || query.is_of_counted()
 }
 
 /// A page of all operations, newest first.
@@ -274,18 +359,39 @@ pub(super) fn groups_statement(query: &QueueQuery, assignee: Option<&str>) -> St
     statement
 }
 
+/// Where the page of operations after this row starts.
+pub(crate) fn page_cursor(query: &OperationQuery, row: &Listed) -> String {
+    match row.row.first_dispatched_at.filter(|_| query.is_of_counted()) {
+        Some(first_at) => format!("{}.{}", first_at.as_micros(), row.head.id),
+        None => row.head.id.to_string(),
+    }
+}
+
+fn read_counted_cursor(cursor: &str) -> Result<(Timestamp, &str), Refusal> {
+    let read = cursor.split_once('.').and_then(|(at, id)| Some((Timestamp::from_micros(at.parse().ok()?), id)));
+    read.ok_or_else(|| Refusal::BadField {
+        field: "after".into(),
+        problem: format!("{cursor:?} is not where a page of these operations starts"),
+    })
+}
+
 /// How many rows a page has.
 pub(crate) fn page_size(asked: Option<u32>) -> u32 {
     asked.unwrap_or(PAGE_SIZE).clamp(1, PAGE_LIMIT)
 }
 
 impl Tx {
-    /// Operations, newest first: one row more than a page, if there are more.
+    /// Operations, newest first: one row more than a page, if there are more. What the sums count comes by its first
+    /// attempt, the last one first.
     ///
     /// Index: the primary key, or that of the most telling filter (`operation_by_state`, `_by_tool`,
     /// `_by_destination`, `_by_mode`, `operation_without_key`).
     pub(crate) async fn operations_page(&mut self, query: &OperationQuery) -> Result<Vec<Listed>, LedgerError> {
-        self.listed(page_statement(query)).await
+        if !query.is_of_counted() {
+            return self.listed(page_statement(query)).await;
+        }
+        let after = query.after.as_deref().map(read_counted_cursor).transpose()?;
+        self.listed(counted_statement(query, after)).await
     }
 
     /// What a text finds, by key: one row more than a page, if there are more. Beside it the key up to which was

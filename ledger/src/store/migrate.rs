@@ -34,6 +34,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(6, "0006_bulk"),
     migration!(7, "0007_catalog"),
     migration!(8, "0008_queue"),
+    migration!(9, "0009_outcomes"),
 ];
 
 /// The newest schema that this binary knows.

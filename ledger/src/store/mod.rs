@@ -14,6 +14,7 @@ pub(crate) mod line;
 pub(crate) mod list;
 pub(crate) mod migrate;
 pub(crate) mod operation;
+pub(crate) mod outcome;
 pub(crate) mod people;
 #[cfg(feature = "test-clock")]
 pub(crate) mod plans;

@@ -3,14 +3,15 @@
 //! The statements are the very ones that the store sends. Each is listed with the index that it is meant to use.
 
 use sqlx::AssertSqlSafe;
-use tallystick_domain::operation::{Mode, Reason};
+use tallystick_domain::operation::{Mark, Mode, Reason};
 use tallystick_domain::query::{OperationQuery, QueueOrder, QueueQuery};
+use tallystick_domain::time::Timestamp;
 
 use super::list::{
-    Statement, groups_statement, page_statement, queue_statement, search_statement, searched_to_statement,
+    Statement, counted_statement, groups_statement, page_statement, queue_statement, search_statement, searched_to_statement,
 };
 use super::value::Value;
-use super::{Conn, Tx, WORKSPACE, action, bulk, delivery, line, list, operation, people, sending, workflow};
+use super::{Conn, Tx, WORKSPACE, action, bulk, delivery, line, list, operation, outcome, people, sending, workflow};
 use crate::LedgerError;
 
 const ASKED: usize = 3;
@@ -53,6 +54,7 @@ fn statements() -> Vec<(&'static str, Statement)> {
     all.extend(queues());
     all.extend(lookups());
     all.extend(bulks());
+    all.extend(outcomes());
     all
 }
 
@@ -161,6 +163,31 @@ fn bulks() -> Vec<(&'static str, Statement)> {
         ("bulk_item", fixed(bulk::ITEMS, vec![text()])),
         ("bulk_item", fixed(bulk::WAITING, vec![text(), 9_i64.into()])),
         ("bulk_item_by_operation", fixed(bulk::OF_OPERATION, vec![text(), 9_i64.into()])),
+    ]
+}
+
+fn outcomes() -> Vec<(&'static str, Statement)> {
+    let (text, at) = (|| Value::from("x"), Timestamp::from_micros);
+    let window = || OperationQuery { since: Some(at(5)), until: Some(at(9)), ..OperationQuery::default() };
+    let counted = |query: OperationQuery| counted_statement(&query, Some((at(7), "x")));
+    let over = |sql: &str, rest: Vec<Value>| Statement {
+        sql: sql.to_owned(),
+        args: outcome::piece_args(at(5), at(9)).into_iter().chain(rest).collect(),
+    };
+    vec![
+        ("outcome_by_first", counted(window())),
+        ("outcome_by_state", counted(OperationQuery { state: Some("uncertain".into()), ..window() })),
+        ("outcome_by_tool", counted(OperationQuery { tool: Some("x".into()), ..window() })),
+        ("outcome_by_destination", counted(OperationQuery { destination: Some("x".into()), ..window() })),
+        ("outcome_attempt_by_name", counted(OperationQuery { layer: Some("x".into()), ..window() })),
+        ("outcome_attempt_by_name", counted(OperationQuery { mark: Some(Mark::Unknown), ..window() })),
+        ("primary key", fixed(outcome::IDS_AFTER, vec![text(), 9_i64.into()])),
+        ("outcome_operation", keyed(outcome::COUNTED, Vec::new(), &text())),
+        ("outcome_attempt", keyed(outcome::ATTEMPTS, Vec::new(), &text())),
+        ("outcome_repeat", fixed(outcome::REPEATS, vec![9_i64.into()])),
+        ("outcome_sum", fixed(outcome::BY_QUARTER, vec![5_i64.into(), 9_i64.into()])),
+        ("outcome_sum", over(&outcome::BY_NAME, vec![text()])),
+        ("outcome_time", over(&outcome::BY_TIME, Vec::new())),
     ]
 }
 

@@ -103,19 +103,40 @@ impl Tx {
     ) -> Result<Vec<Cells>, LedgerError> {
         let mut rows = Vec::new();
         for chunk in keys.chunks(ASKED) {
-            // A single key is common enough for a text of its own.
-            let asked = if chunk.len() == 1 { 1 } else { ASKED };
-            let mut args: Vec<Value> = first.to_vec();
-            args.extend(chunk.iter().cloned());
-            args.extend((chunk.len()..asked).map(|_| chunk[chunk.len() - 1].clone()));
-            let text = text(sql, &[], asked, true, || {
-                let list: Vec<_> = (0..asked).map(|at| format!("${}", at + first.len() + 1)).collect();
-                sql.replace("{keys}", &list.join(", "))
-            });
+            let (text, args) = for_keys(sql, first, chunk);
             rows.extend(self.fetch(text, args).await?);
         }
         Ok(rows)
     }
+
+    /// The same for a statement that changes rows; how many it touched.
+    pub(crate) async fn execute_for_keys(
+        &mut self,
+        sql: &'static str,
+        first: &[Value],
+        keys: &[Value],
+    ) -> Result<u64, LedgerError> {
+        let mut touched = 0;
+        for chunk in keys.chunks(ASKED) {
+            let (text, args) = for_keys(sql, first, chunk);
+            touched += self.execute(text, args).await?;
+        }
+        Ok(touched)
+    }
+}
+
+/// The statement for one chunk of keys, which is not empty, and its values.
+fn for_keys(sql: &'static str, first: &[Value], chunk: &[Value]) -> (AssertSqlSafe<Arc<str>>, Vec<Value>) {
+    // A single key is common enough for a text of its own.
+    let asked = if chunk.len() == 1 { 1 } else { ASKED };
+    let mut args: Vec<Value> = first.to_vec();
+    args.extend(chunk.iter().cloned());
+    args.extend((chunk.len()..asked).map(|_| chunk[chunk.len() - 1].clone()));
+    let text = text(sql, &[], asked, true, || {
+        let list: Vec<_> = (0..asked).map(|at| format!("${}", at + first.len() + 1)).collect();
+        sql.replace("{keys}", &list.join(", "))
+    });
+    (text, args)
 }
 
 /// Texts as keys.

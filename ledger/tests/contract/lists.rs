@@ -2,7 +2,7 @@
 
 use tallystick_domain::name::{DestinationName, ToolName};
 use tallystick_domain::operation::{Mode, Reason};
-use tallystick_domain::query::{NONE, OperationQuery, QueueOrder, QueueQuery};
+use tallystick_domain::query::{OperationQuery, QueueOrder, QueueQuery, UNTOLD};
 use tallystick_domain::refusal::Refusal;
 use tallystick_domain::tool::Class;
 use tallystick_ledger::LedgerError;
@@ -229,7 +229,7 @@ async fn what_failed_in_the_same_way_is_one_group_and_the_group_finds_its_member
     assert!(timed_out.cause.as_deref().unwrap().ends_with(" timeout"), "{timed_out:?}");
     assert!(timed_out.first < timed_out.last);
     for group in &groups {
-        let or_none = |value: &Option<String>| Some(value.clone().unwrap_or_else(|| NONE.to_owned()));
+        let or_none = |value: &Option<String>| Some(value.clone().unwrap_or_else(|| UNTOLD.to_owned()));
         let query = QueueQuery {
             reason: Some(group.reason),
             tool: or_none(&group.tool),

@@ -38,6 +38,7 @@ mod intake;
 mod lists;
 mod only_postgres;
 mod only_sqlite;
+mod outcomes;
 mod people;
 mod proposing;
 mod rig;

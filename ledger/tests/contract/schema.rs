@@ -32,7 +32,7 @@ async fn an_older_schema_is_refused_unless_migrating_is_allowed(rig: Rig) {
 async fn opening_again_changes_nothing(rig: Rig) {
     let another = rig.another().await;
     another.check_ready().await.unwrap();
-    assert_eq!(rig.count("schema_migration").await, 8);
+    assert_eq!(rig.count("schema_migration").await, 9);
 }
 
 async fn lists_are_read_by_their_indexes(rig: Rig) {
@@ -47,6 +47,7 @@ async fn lists_are_read_by_their_indexes(rig: Rig) {
         })
         .collect();
     rig.import(&lines.join("\n")).await;
+    rig.ledger.count_all_outcomes(500).await.unwrap();
     if rig.engine == Engine::Postgres {
         // A small table is read whole, and rightly. What is asked here is which index serves when it has grown.
         let name = rig.texts("SELECT current_database()::TEXT").await.pop().unwrap();
@@ -59,7 +60,10 @@ async fn lists_are_read_by_their_indexes(rig: Rig) {
     for plan in rig.another().await.plans().await.unwrap() {
         let index = if plan.index == "primary key" { primary } else { plan.index };
         assert!(plan.text.contains(index), "{index}\n{}\n{}", plan.sql, plan.text);
-        let is_read_whole = plan.text.contains("SCAN operation;") || plan.text.contains("Seq Scan on operation ");
+        let reads_whole = |table: &str| {
+            plan.text.contains(&format!("SCAN {table};")) || plan.text.contains(&format!("Seq Scan on {table} "))
+        };
+        let is_read_whole = ["operation", "a", "c", "outcome_sum", "outcome_time"].into_iter().any(reads_whole);
         assert!(!is_read_whole, "{}\n{}", plan.sql, plan.text);
     }
 }
