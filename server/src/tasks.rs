@@ -1,9 +1,10 @@
-//! What runs beside requests: the sweeper, what goes on with workflows and bulk actions, and the signals that end the
+//! What runs beside requests: the sweeper, what goes on with workflows and bulk actions, what counts, and the signals that end the
 //! process. Every task has an owner that awaits it.
 
 use std::io;
 use std::time::Duration;
 
+use tallystick_ledger::outcomes::Round;
 use tallystick_ledger::{Ledger, LedgerError};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -14,6 +15,10 @@ use crate::auth::token::random_hex;
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_LIMIT: u32 = 500;
 const WORKFLOWS_LIMIT: u32 = 100;
+/// How many changes one round counts: its transaction must be short, others want to write too.
+const COUNT_LIMIT: u32 = 200;
+/// What stands between a change and its being counted.
+const COUNT_AFTER: Duration = Duration::from_millis(400);
 /// How long nobody looks whether a bulk action runs, at the most.
 const BULK_EVERY: Duration = Duration::from_secs(1);
 /// What stands between a change of the record and that look: several changes are one look.
@@ -47,6 +52,26 @@ pub fn start_workflows(ledger: Ledger, mut ending: watch::Receiver<bool>) -> Joi
             }
             let advanced = ledger.advance_workflows(WORKFLOWS_LIMIT).await;
             was_failing = hear("Going on with workflows", advanced, was_failing).is_none();
+        }
+    })
+}
+
+/// Counts what changed into the sums of the outcomes page: soon after it was told, and each second, until `ending` turns
+/// true. Nobody waits for it: a change is counted after its commit.
+pub fn start_counting(ledger: Ledger, mut ending: watch::Receiver<bool>) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        let (mut wake, mut was_failing) = (ledger.wake(), false);
+        while !*ending.borrow() {
+            let round = hear("Counting outcomes", ledger.count_outcomes(COUNT_LIMIT).await, was_failing);
+            was_failing = round.is_none();
+            if round != Some(Round::Moved) {
+                tokio::select! {
+                    () = wait_for_end(&mut ending) => {}
+                    () = tokio::time::sleep(SWEEP_EVERY) => {}
+                    // What changes several times within this span is counted once.
+                    _ = wake.changed(), if !was_failing => tokio::time::sleep(COUNT_AFTER).await,
+                }
+            }
         }
     })
 }

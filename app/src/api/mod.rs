@@ -9,6 +9,7 @@ pub mod deliveries;
 pub mod error;
 pub mod fragment;
 pub mod operation;
+pub mod outcomes;
 pub mod views;
 pub mod workflows;
 pub mod workspace;

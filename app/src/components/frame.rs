@@ -17,7 +17,7 @@ use crate::palette::Palette;
 #[component]
 pub fn Frame() -> impl IntoView {
     let live = Live::get();
-    let refresh = live.refresh_on(Box::new(|change| change.topic != "action"));
+    let refresh = live.refresh_on(Box::new(|change| !matches!(change.topic.as_str(), "action" | "outcomes")));
     let data = Resource::new(move || refresh.get(), |_| get_frame());
     view! {
         <a class="skip" href="#main">"Skip to the content"</a>
@@ -128,6 +128,7 @@ fn places(waiting: String) -> AnyView {
             {place("/operations", "operations", "Operations", None)}
             {place("/actions", "actions", "Actions", None)}
             {place("/workflows", "workflows", "Workflows", None)}
+            {place("/outcomes", "outcomes", "Outcomes", None)}
             {place("/budgets", "budgets", "Budgets", None)}
             {place("/deliveries", "delivery", "Deliveries", None)}
             {place("/tools", "tools", "Tools", None)}

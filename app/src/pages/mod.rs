@@ -10,6 +10,7 @@ pub mod loading;
 pub mod not_found;
 pub mod operation;
 pub mod operations;
+pub mod outcomes;
 pub mod queue;
 #[cfg(test)]
 mod rendering;

@@ -10,10 +10,14 @@ use super::{address, pairs_of, value, with, without};
 use crate::api::Pairs;
 use crate::api::operation::get_operations;
 use crate::components::choosing::{PARAMETER, boxes, choosing};
+use crate::components::field::hidden;
 use crate::components::notice::{empty, more};
 use crate::components::rows::{LinkedRow, Orders, operation_table};
 use crate::components::saved_views::{said, saved_views};
 use crate::morph::is_shown;
+
+/// Filters that other pages link to and the form only keeps.
+const COUNTED: [&str; 4] = ["since", "until", "layer", "mark"];
 
 /// All operations.
 #[component]
@@ -46,9 +50,10 @@ pub fn content(view: OperationsView, asked: &Pairs) -> AnyView {
             row,
         })
         .collect();
-    let (order, caption) = match value(pairs, "search") {
-        Some(_) => ("by key", "Operations, by key"),
-        None => ("newest first", "Operations, newest first"),
+    let (order, caption) = match (value(pairs, "search"), view.narrowed.is_empty()) {
+        (Some(_), _) => ("by key", "Operations, by key"),
+        (None, true) => ("newest first", "Operations, newest first"),
+        (None, false) => ("last first attempt first", "Operations, the last first attempt first"),
     };
     let list = match (rows.is_empty(), is_filtered) {
         (true, _) if view.next.is_some() => empty(
@@ -79,6 +84,7 @@ pub fn content(view: OperationsView, asked: &Pairs) -> AnyView {
             </div>
             {said(asked)}
             {filters(pairs, view.tools, view.destinations, is_filtered)}
+            {narrowed(pairs, &view.narrowed)}
             {choosing}
             {list}
             {more(next, count)}
@@ -93,12 +99,14 @@ fn filters(pairs: &Pairs, tools: Vec<String>, destinations: Vec<String>, is_filt
     let search = value(pairs, "search").unwrap_or_default();
     let clear = is_filtered.then(|| view! { <a class="button" href="/operations">"Clear"</a> });
     let without_key = value(pairs, "without_key").is_some();
+    let kept: Vec<_> = COUNTED.into_iter().filter_map(|name| Some((name, value(pairs, name)?))).collect();
     view! {
         <form class="filter-form" method="get" action="/operations" role="search" aria-label="Filter operations">
             <label class="field">
                 <span class="field__label">"Key, receipt or id"</span>
                 <input type="search" name="search" value=search maxlength="255" autocomplete="off" />
             </label>
+            {kept.into_iter().map(|(name, value)| hidden(name, value)).collect_view()}
             {choice("state", "State", states, value(pairs, "state").as_deref())}
             {choice("tool", "Tool", tools, value(pairs, "tool").as_deref())}
             {choice("destination", "Destination", destinations, value(pairs, "destination").as_deref())}
@@ -112,6 +120,20 @@ fn filters(pairs: &Pairs, tools: Vec<String>, destinations: Vec<String>, is_filt
         </form>
     }
     .into_any()
+}
+
+/// What the list is narrowed to beyond the form, and how to take that away.
+fn narrowed(pairs: &Pairs, words: &[String]) -> Option<AnyView> {
+    let all = address("/operations", &without(pairs, &[&COUNTED[..], &["after"]].concat()));
+    (!words.is_empty()).then(|| {
+        view! {
+            <p class="narrowed">
+                "Only what was sent and counted: " {words.join("; ")} ". Times are of the workspace's zone. "
+                <a href=all>"Show all"</a>
+            </p>
+        }
+        .into_any()
+    })
 }
 
 fn choice(name: &'static str, label: &'static str, values: Vec<String>, chosen: Option<&str>) -> AnyView {

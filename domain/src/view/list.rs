@@ -248,6 +248,8 @@ pub struct OperationsView {
     pub destinations: Vec<String>,
     /// The reader's views.
     pub views: Vec<SavedViewLine>,
+    /// What it is narrowed to beyond the fields of its form, in words: by what the sums count.
+    pub narrowed: Vec<String>,
     /// Acting on many rows, for those who may.
     pub choosing: Option<ChoosingView>,
 }

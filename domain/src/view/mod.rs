@@ -14,6 +14,7 @@ pub mod explained;
 pub mod lanes;
 pub mod list;
 pub mod operation;
+pub mod outcomes;
 pub mod rules;
 pub mod state;
 pub mod timeline;
@@ -153,7 +154,7 @@ pub fn amount_in_words(minor: i64, currency: Option<&str>) -> String {
     }
 }
 
-fn with_separators(digits: &str, is_negative: bool) -> String {
+pub(crate) fn with_separators(digits: &str, is_negative: bool) -> String {
     let mut out = String::from(if is_negative { "−" } else { "" });
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {

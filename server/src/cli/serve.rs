@@ -87,6 +87,7 @@ pub(super) async fn serve(
     let executor = Executor::from_config(config, &ledger, &destinations).map_err(CliError::Serve)?;
     let sweeper = tasks::start_sweeper(ledger.clone(), ending.clone());
     let workflows = tasks::start_workflows(ledger.clone(), ending.clone());
+    let counting = tasks::start_counting(ledger.clone(), ending.clone());
     let bulk_runner = tasks::start_bulk_runner(ledger.clone(), ending.clone()).map_err(CliError::Serve)?;
     let executor = executor.map(|executor| executor.start(ending.clone()));
     tracing::info!(address = %address, "Serving on {}", config.base_url(address));
@@ -112,6 +113,7 @@ pub(super) async fn serve(
     tell.send_replace(true);
     drop(sweeper.await);
     drop(workflows.await);
+    drop(counting.await);
     drop(bulk_runner.await);
     if let Some(executor) = executor {
         drain(executor, config).await;

@@ -150,6 +150,8 @@ async fn propose(ledger: &Ledger, by: &Actor) -> Result<(), DemoError> {
             tool_call_id: None,
             step: None,
         };
+        // Each comes twice, as agents do that were not sure of their first call: the second makes nothing anew.
+        ledger.propose_operation(by, new.clone()).await?;
         ledger.propose_operation(by, new).await?;
     }
     Ok(())

@@ -29,6 +29,9 @@ const KINDS: [(&str, &str, &str, &str, bool); 10] = [
     ("namespace.create", "cluster", "ns:team", "agent", false),
 ];
 
+/// When one provider was down for half a day: so many seconds before the start.
+const OUTAGE_S: std::ops::Range<u64> = 4 * 86_400..9 * 43_200;
+
 /// The lines of `count` operations, oldest first.
 pub(super) fn lines(now: Timestamp, count: u32) -> Vec<Vec<u8>> {
     let mut variety = Variety(20_261_129);
@@ -39,12 +42,13 @@ pub(super) fn lines(now: Timestamp, count: u32) -> Vec<Vec<u8>> {
         let slot = month / u64::from(count.max(1));
         let before = 7_200 + slot * u64::from(count - index) - variety.next(slot.max(1));
         let micros = i64::try_from(before).unwrap_or(0) * 1_000_000;
-        operation(&mut lines, &mut variety, index, Timestamp::from_micros(now.as_micros() - micros));
+        let at = Timestamp::from_micros(now.as_micros() - micros);
+        operation(&mut lines, &mut variety, index, at, OUTAGE_S.contains(&before));
     }
     lines
 }
 
-fn operation(lines: &mut Vec<Vec<u8>>, variety: &mut Variety, index: u32, at: Timestamp) {
+fn operation(lines: &mut Vec<Vec<u8>>, variety: &mut Variety, index: u32, at: Timestamp, is_down: bool) {
     let kind = KINDS[usize::try_from(variety.next(10)).unwrap_or(0)];
     let (tool, destination, prefix, owner, keyed) = kind;
     let key = format!("{prefix}_{}:{index}", 1_000 + variety.next(9_000));
@@ -62,10 +66,20 @@ fn operation(lines: &mut Vec<Vec<u8>>, variety: &mut Variety, index: u32, at: Ti
     );
     let key_sent = if keyed { format!(r#","dest_key":"{key}""#) } else { String::new() };
     let receipt = format!("{}_{index}", &destination[..2]);
+    say(0, "attempt.started", &format!(r#","n":1,"owner":"{owner}"{key_sent}"#));
     let mut ended = |n: u32, seconds: u64, end: &str| {
         say(seconds, "attempt.ended", &format!(r#","n":{n},"owner":"{owner}"{key_sent}{end}"#));
     };
     let ok = format!(r#","outcome":"ok","http":200,"receipt":"{receipt}""#);
+    if is_down && destination == "psp-us" {
+        // One provider throttled for an afternoon, and every layer tried again.
+        let tries = 3 + u32::try_from(variety.next(4)).unwrap_or(0);
+        for n in 1..tries {
+            ended(n, u64::from(n) * 20, r#","outcome":"throttled","http":429"#);
+        }
+        ended(tries, u64::from(tries) * 20, &ok);
+        return;
+    }
     match variety.next(1_000) {
         0..=879 => ended(1, 1 + variety.next(9), &ok),
         // A limiter or a declared refusal first, then success.

@@ -3,6 +3,7 @@
 
 mod acting;
 mod bulk;
+mod outcomes;
 mod reading;
 mod rendering;
 mod views;

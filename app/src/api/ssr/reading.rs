@@ -138,6 +138,7 @@ impl Reader {
             sequence: page.sequence.to_string(),
             tools: tools.iter().map(ToString::to_string).collect(),
             destinations: destinations.iter().map(ToString::to_string).collect(),
+            narrowed: super::outcomes::narrowed(&query, &lens),
             choosing: self.choosing("operations", pairs, &lens).await?,
             views: self.views(Place::Operations).await?,
         })

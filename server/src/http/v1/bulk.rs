@@ -38,8 +38,9 @@ pub struct PreviewRequest {
     /// These operations, by id; at most 1000.
     #[serde(default)]
     operations: Option<Vec<String>>,
-    /// All that match now, at most 1000: `list` is `queue` (with `reason`, `assignee`, `tool`, `destination`, `cause`) or `operations` (with `state`, `tool`,
-    /// `destination`, `mode`, `search`, `without_key`). It must name something.
+    /// All that match now, at most 1000: `list` is `queue` (with `reason`, `assignee`, `tool`, `destination`, `cause`) or
+    /// `operations` (with `state`, `tool`, `destination`, `mode`, `search`, `without_key`, `since`, `until`, `layer`, `mark`).
+    /// It must name something.
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     filter: Option<BTreeMap<String, String>>,
@@ -106,7 +107,7 @@ fn read_filter(mut filter: BTreeMap<String, String>, actor: &Actor) -> Answer<Fi
     let list = filter.remove("list").unwrap_or_default();
     let known: &[&str] = match list.as_str() {
         "queue" => &["reason", "assignee", "tool", "destination", "cause"],
-        _ => &["state", "tool", "destination", "mode", "search", "without_key"],
+        _ => &["state", "tool", "destination", "mode", "search", "without_key", "since", "until", "layer", "mark"],
     };
     if let Some(stranger) = filter.keys().find(|name| !known.contains(&name.as_str())) {
         let detail =

@@ -153,16 +153,32 @@ pub async fn arguments(
     Ok(([(CONTENT_TYPE, "application/json")], bytes).into_response())
 }
 
-/// A page of operations, newest first. Filters: `state`, `tool`, `destination`, `mode`, `search`, `without_key`; paging: `after`, `limit`.
+/// A page of operations, newest first. Filters: `state`, `tool`, `destination`, `mode`, `search`, `without_key`; what was
+/// sent and counted: `since` and `until` (first attempt), `layer`, `mark` (of one of its attempts); paging: `after`, `limit`.
 /// What `search` finds (the start of a key, a whole receipt or id, a source's name) comes by key. With further filters a page may
 /// have few rows, or none, and still name the next one: follow `next` until there is none.
 #[utoipa::path(get, path = "/api/v1/operations",
     params(("state" = Option<String>, Query), ("tool" = Option<String>, Query), ("destination" = Option<String>, Query),
         ("mode" = Option<String>, Query), ("search" = Option<String>, Query), ("without_key" = Option<bool>, Query),
+        ("since" = Option<String>, Query), ("until" = Option<String>, Query), ("layer" = Option<String>, Query),
+        ("mark" = Option<String>, Query),
         ("after" = Option<String>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, body = PageDocument<OperationSummary>)))]
 pub async fn list(SignedIn(actor): SignedIn, State(state): State<AppState>, pairs: Pairs) -> Answer<Response> {
-    let known = ["state", "tool", "destination", "mode", "search", "without_key", "after", "limit"];
+    let known = [
+        "state",
+        "tool",
+        "destination",
+        "mode",
+        "search",
+        "without_key",
+        "since",
+        "until",
+        "layer",
+        "mark",
+        "after",
+        "limit",
+    ];
     let pairs = known_pairs(pairs, &known)?;
     let mut query = OperationQuery::from_pairs(borrowed(&pairs)).map_err(bad_query)?;
     let page = state.ledger.operations(&actor, &query).await?;
