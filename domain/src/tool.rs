@@ -1,11 +1,14 @@
 //! A tool: a named kind of action, its side-effect class, and what it puts at stake.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::contract::{Contract, Verification};
 use crate::delivery::DeliveryTemplate;
+use crate::layers::RetryClass;
 use crate::look_up::LookUpTemplate;
-use crate::name::{DestinationName, ToolName};
+use crate::name::{DestinationName, LayerName, ToolName};
 use crate::request::RequestTemplate;
 
 /// Side-effect classes (semantics §6). Everything undeclared is `Irreversible`.
@@ -105,6 +108,9 @@ pub struct Tool {
     /// How what the destination tells by itself is read. Without it its deliveries are kept and say nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<DeliveryTemplate>,
+    /// Which layer owns each class of retries (4.5); a class that is not here has no declared owner.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub retry_owners: BTreeMap<RetryClass, LayerName>,
     /// Whether policy approves by itself what this tool proposes; counts for classes R and N alone (T2).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub auto_approve: bool,
@@ -130,6 +136,7 @@ impl Tool {
             request: None,
             look_up: None,
             deliveries: None,
+            retry_owners: BTreeMap::new(),
             auto_approve: false,
             declared: false,
             version: 0,

@@ -16,6 +16,7 @@ pub mod error;
 pub mod executing;
 pub mod failpoint;
 pub mod intake;
+pub mod layers;
 pub mod looking;
 #[cfg(feature = "measure")]
 pub mod measure;

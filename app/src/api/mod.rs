@@ -8,6 +8,7 @@ pub mod bulk;
 pub mod deliveries;
 pub mod error;
 pub mod fragment;
+pub mod layers;
 pub mod operation;
 pub mod outcomes;
 pub mod views;

@@ -130,6 +130,7 @@ fn places(waiting: String) -> AnyView {
             {place("/workflows", "workflows", "Workflows", None)}
             {place("/outcomes", "outcomes", "Outcomes", None)}
             {place("/budgets", "budgets", "Budgets", None)}
+            {place("/layers", "layers", "Layers", None)}
             {place("/deliveries", "delivery", "Deliveries", None)}
             {place("/tools", "tools", "Tools", None)}
             {place("/settings", "settings", "Settings", None)}

@@ -6,6 +6,7 @@ pub mod budgets;
 pub mod bulk;
 pub mod deliveries;
 pub mod form;
+pub mod layers;
 pub mod loading;
 pub mod not_found;
 pub mod operation;

@@ -157,7 +157,8 @@ fn facts(row: &RowView, class: &str, counts: Counts, protection: &str) -> AnyVie
     .into_any()
 }
 
-const fn severity_words(severity: Severity) -> (&'static str, &'static str) {
+/// A severity as its style's name and as a word.
+pub(super) const fn severity_words(severity: Severity) -> (&'static str, &'static str) {
     match severity {
         Severity::Notice => ("notice", "Notice"),
         Severity::Audit => ("audit", "Audit"),

@@ -7,6 +7,7 @@ mod audit;
 mod declared;
 mod hidden;
 mod known;
+mod seen;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -16,6 +17,7 @@ pub use audit::{Audit, Practice, Stack, audit};
 pub use declared::{Declaration, layers_in_force};
 pub use hidden::{RetrySignal, find_hidden_retry};
 pub use known::{KNOWN_LAYERS, KnownLayer, SourceTag, known_layer};
+pub use seen::{contradicts_contract, hidden_sends, with_seen};
 
 use std::collections::BTreeSet;
 use std::fmt;

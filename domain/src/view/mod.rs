@@ -12,6 +12,7 @@ pub mod decision;
 pub mod deliveries;
 pub mod explained;
 pub mod lanes;
+pub mod layers;
 pub mod list;
 pub mod operation;
 pub mod outcomes;

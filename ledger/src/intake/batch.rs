@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use tallystick_domain::evidence::Evidence;
-use tallystick_domain::fingerprint::Json;
+use tallystick_domain::fingerprint::{Hash, Json};
 use tallystick_domain::intake::{About, Line, Proposed, Says, proposal_fact};
 use tallystick_domain::name::{
     DestinationName, IntentId, OperationId, OperationKey, SourceName, SourceOperation, ToolName,
@@ -45,6 +45,8 @@ struct Kept {
     arguments: Vec<KeptArguments>,
     key_uses: Vec<KeyUse>,
     sources: HashSet<(SourceName, OperationId)>,
+    /// Lines in which a layer declares itself.
+    layers: Vec<Hash>,
 }
 
 pub(super) struct Batch<'b, 't> {
@@ -167,8 +169,13 @@ impl<'b, 't> Batch<'b, 't> {
         for read in lines {
             match &read.line.says {
                 Says::Delivery { key: Some(key), evidence, .. } => deliveries.push((*read, key, evidence.as_ref())),
-                Says::Delivery { key: None, .. } | Says::LayerDeclared(_) => {
+                Says::Delivery { key: None, .. } => {
                     self.report.unlinked += 1;
+                    self.keep(read, None, None);
+                }
+                Says::LayerDeclared(_) => {
+                    self.report.unlinked += 1;
+                    self.kept.layers.push(read.hash);
                     self.keep(read, None, None);
                 }
                 Says::Operation { name, about, .. } => {
@@ -398,6 +405,7 @@ impl<'b, 't> Batch<'b, 't> {
         let Self { desk, source, kept, .. } = self;
         let tx = desk.save().await?;
         tx.lines_insert(source, kept.lines, now).await?;
+        tx.layer_lines_insert(source, kept.layers, now).await?;
         tx.names_insert(source, kept.names, now).await?;
         tx.key_uses_insert(&kept.key_uses, now).await?;
         tx.arguments_insert(kept.arguments, now).await?;

@@ -35,6 +35,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(7, "0007_catalog"),
     migration!(8, "0008_queue"),
     migration!(9, "0009_outcomes"),
+    migration!(10, "0010_layers"),
 ];
 
 /// The newest schema that this binary knows.

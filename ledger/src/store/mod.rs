@@ -10,6 +10,7 @@ pub(crate) mod delivery;
 pub(crate) mod entry;
 pub(crate) mod fault;
 pub(crate) mod feed;
+pub(crate) mod layer;
 pub(crate) mod line;
 pub(crate) mod list;
 pub(crate) mod migrate;

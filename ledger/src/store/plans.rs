@@ -11,7 +11,9 @@ use super::list::{
     Statement, counted_statement, groups_statement, page_statement, queue_statement, search_statement, searched_to_statement,
 };
 use super::value::Value;
-use super::{Conn, Tx, WORKSPACE, action, bulk, delivery, line, list, operation, outcome, people, sending, workflow};
+use super::{
+    Conn, Tx, WORKSPACE, action, bulk, delivery, layer, line, list, operation, outcome, people, sending, workflow,
+};
 use crate::LedgerError;
 
 const ASKED: usize = 3;
@@ -188,6 +190,9 @@ fn outcomes() -> Vec<(&'static str, Statement)> {
         ("outcome_sum", fixed(outcome::BY_QUARTER, vec![5_i64.into(), 9_i64.into()])),
         ("outcome_sum", over(&outcome::BY_NAME, vec![text()])),
         ("outcome_time", over(&outcome::BY_TIME, Vec::new())),
+        ("outcome_by_attempts", fixed(layer::MOST, vec![text()])),
+        ("outcome_by_tool", fixed(layer::SEEN, vec![text(), 9_i64.into()])),
+        ("layer_line", fixed(layer::NEWEST, vec![9_i64.into()])),
     ]
 }
 

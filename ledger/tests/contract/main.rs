@@ -35,6 +35,7 @@ mod deliveries;
 mod executing;
 mod feed;
 mod intake;
+mod layers;
 mod lists;
 mod only_postgres;
 mod only_sqlite;

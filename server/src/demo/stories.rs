@@ -65,7 +65,36 @@ pub(super) fn lines(now: Timestamp) -> Vec<Vec<u8>> {
     sends_without_a_key(&mut tale);
     layers_and_claims(&mut tale);
     settled(&mut tale);
+    declared_layers(&mut tale);
     tale.told()
+}
+
+/// What clients, engines and agents say that they retry: one owner here, two there, and one without any limit.
+fn declared_layers(tale: &mut Tale) {
+    let mut declared = |minutes_ago: f64, more: Value| tale.said(minutes_ago, "layer.declared", "", &more);
+    declared(
+        900.0,
+        json!({"layer": "tool adapter", "tool": "payments.refund", "max_attempts": 4, "on": ["429", "503"], "timeout_s": 30}),
+    );
+    declared(900.0, json!({"layer": "agent", "tool": "payments.refund", "max_attempts": 2, "on": ["validation"]}));
+    declared(
+        890.0,
+        json!({"layer": "adapter", "tool": "helpdesk.create", "max_attempts": 3, "on": ["429", "503"], "timeout_s": 20}),
+    );
+    declared(
+        889.0,
+        json!({"layer": "desk-sdk", "tool": "helpdesk.create", "max_attempts": 3, "on": ["429", "connect"], "timeout_s": 10}),
+    );
+    declared(888.0, json!({"layer": "workflow", "tool": "helpdesk.create", "max_attempts": 3, "on": ["restart"]}));
+    declared(
+        880.0,
+        json!({"layer": "workflow engine", "tool": "inventory.change", "max_attempts": -1, "on": ["restart"], "timeout_s": 60}),
+    );
+    declared(870.0, json!({"layer": "stripe-sdk", "dest": "psp-us", "on": ["409", "503"], "timeout_s": 80}));
+    declared(
+        860.0,
+        json!({"layer": "workflow engine", "tool": "seats.sync", "max_attempts": 5, "on": ["restart"], "timeout_s": 60}),
+    );
 }
 
 /// Refunds, charges, payouts and invoices whose key is still, or no longer, of use.

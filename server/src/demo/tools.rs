@@ -1,8 +1,11 @@
 //! The ten tools of the demo, and what their destinations are said to promise.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use tallystick_domain::contract::Contract;
-use tallystick_domain::name::{DestinationName, NameError, ToolName};
+use tallystick_domain::layers::RetryClass;
+use tallystick_domain::name::{DestinationName, LayerName, NameError, ToolName};
 use tallystick_domain::tool::{Class, Stake, Tool};
 
 /// Every tool, declared.
@@ -89,10 +92,22 @@ fn tool(name: &str, class: Class, destination: &str, contract: &Value) -> Result
         request: None,
         look_up: None,
         deliveries: None,
+        retry_owners: owners(name)?,
         auto_approve: false,
         declared: true,
         version: 0,
     })
+}
+
+/// Who is meant to retry: the adapter what fails for the moment, the engine what a restart cut off.
+fn owners(tool: &str) -> Result<BTreeMap<RetryClass, LayerName>, NameError> {
+    let owners: &[(RetryClass, &str)] = match tool {
+        "payments.refund" => &[(RetryClass::Temporary, "tool adapter"), (RetryClass::Replanning, "agent")],
+        "helpdesk.create" => &[(RetryClass::Temporary, "adapter"), (RetryClass::Restart, "workflow")],
+        "seats.sync" => &[(RetryClass::Restart, "workflow engine")],
+        _ => &[],
+    };
+    owners.iter().map(|(class, layer)| Ok((*class, LayerName::parse(*layer)?))).collect()
 }
 
 fn merged(base: &Value, extra: Value) -> Value {

@@ -3,6 +3,7 @@
 
 mod acting;
 mod bulk;
+mod layers;
 mod outcomes;
 mod reading;
 mod rendering;

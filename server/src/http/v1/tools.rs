@@ -1,5 +1,7 @@
 //! Tools: what is declared about them.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -7,8 +9,9 @@ use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use tallystick_domain::contract::Contract;
 use tallystick_domain::delivery::DeliveryTemplate;
+use tallystick_domain::layers::RetryClass;
 use tallystick_domain::look_up::LookUpTemplate;
-use tallystick_domain::name::{DestinationName, ToolName};
+use tallystick_domain::name::{DestinationName, LayerName, ToolName};
 use tallystick_domain::request::RequestTemplate;
 use tallystick_domain::tool::{Class, Stake, Tool};
 use utoipa::ToSchema;
@@ -55,6 +58,10 @@ pub struct ToolDeclaration {
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     pub deliveries: Option<DeliveryTemplate>,
+    /// Which layer owns each class of retries: `connection`, `temporary`, `restart`, `replanning`.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub retry_owners: BTreeMap<RetryClass, LayerName>,
     /// Whether policy approves by itself what this tool proposes; counts for `read` and `idempotent` alone.
     #[serde(default)]
     pub auto_approve: bool,
@@ -74,6 +81,7 @@ impl ToolDeclaration {
             request: self.request,
             look_up: self.look_up,
             deliveries: self.deliveries,
+            retry_owners: self.retry_owners,
             auto_approve: self.auto_approve,
             declared: true,
             version: 0,
@@ -109,6 +117,9 @@ pub struct ToolDocument {
     /// How what the destination tells by itself (webhooks) is read.
     #[schema(value_type = Option<Object>)]
     pub deliveries: Option<DeliveryTemplate>,
+    /// Which layer owns each class of retries.
+    #[schema(value_type = Object)]
+    pub retry_owners: BTreeMap<RetryClass, LayerName>,
     /// Whether policy approves by itself what it proposes.
     pub auto_approve: bool,
     /// Counts declarations.
@@ -128,6 +139,7 @@ impl From<Tool> for ToolDocument {
             request: tool.request,
             look_up: tool.look_up,
             deliveries: tool.deliveries,
+            retry_owners: tool.retry_owners,
             auto_approve: tool.auto_approve,
             version: tool.version,
         }
