@@ -1,6 +1,8 @@
 //! `/layers`: which retry layer owns each kind of failure, what the layers multiply to, and what to switch off.
 
 use leptos::prelude::*;
+use tallystick_domain::operation::Severity;
+use tallystick_domain::view::counted;
 use tallystick_domain::view::layers::{CellView, DeclarationLine, LayerFinding, LayerRow, LayersView};
 
 use super::loading::{Asked, Coming, Place, shown};
@@ -99,8 +101,9 @@ fn row(row: LayerRow) -> AnyView {
                 <span class="matrix__about">{row.class} {destination}</span>
             </th>
             {row.cells.into_iter().map(cell).collect_view()}
-            <td class="number" class:loud=row.is_loud>
-                {row.worst}
+            <td class="number">
+                <span class:loud=row.is_loud>{row.worst}</span>
+                {row.worst_note.map(|note| view! { <span class="matrix__about">{note}</span> })}
             </td>
             <td class="number">{observed}</td>
             <td>{row.hidden}</td>
@@ -135,18 +138,29 @@ fn cell(cell: CellView) -> AnyView {
 }
 
 fn what_is_wrong(findings: Vec<LayerFinding>) -> AnyView {
-    let content = if findings.is_empty() {
-        view! { <p>"Nothing contradicts what is declared. A layer that declares nothing is not audited."</p> }
-            .into_any()
+    let (notices, wrong): (Vec<_>, Vec<_>) = findings.into_iter().partition(|one| one.severity == Severity::Notice);
+    let content = if wrong.is_empty() {
+        let text = "Nothing contradicts what is declared. A layer that declares nothing is not audited.";
+        view! { <p>{text}</p> }.into_any()
     } else {
-        view! { <ul class="findings">{findings.into_iter().map(finding).collect_view()}</ul> }.into_any()
+        view! { <ul class="findings">{wrong.into_iter().map(finding).collect_view()}</ul> }.into_any()
     };
+    let noticed = (!notices.is_empty()).then(|| {
+        let words = counted(notices.len(), "notice", "notices");
+        view! {
+            <details class="layers__notices">
+                <summary>{words} ": layers of which nobody knows how often they send, and the like"</summary>
+                <ul class="findings">{notices.into_iter().map(finding).collect_view()}</ul>
+            </details>
+        }
+    });
     view! {
         <section class="box" aria-labelledby="findings">
             <h2 class="box__title" id="findings">
                 "Findings, the most serious first"
             </h2>
             {content}
+            {noticed}
         </section>
     }
     .into_any()

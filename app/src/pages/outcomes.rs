@@ -51,12 +51,12 @@ pub fn content(view: OutcomesView) -> AnyView {
             {breakdown_box("destinations", "By destination", "Destination", view.destinations, false)}
             <div class="outcomes__shares">
                 {shares_box("states", "Operations by state", "State now", ("Operations", None), view.states)}
-                {shares_box("layers", "Attempts by layer", "Layer", ("Attempts", Some("Operations with one")), view.layers)}
+                {shares_box("layers", "Attempts by layer", "Layer", ("Attempts", Some("In operations")), view.layers)}
                 {shares_box(
                     "marks",
                     "Attempts by verdict, after all evidence",
                     "Verdict",
-                    ("Attempts", Some("Operations with one")),
+                    ("Attempts", Some("In operations")),
                     view.marks,
                 )}
             </div>
@@ -302,7 +302,7 @@ fn bars_table(window: Window, bars: Vec<BarView>) -> AnyView {
                         <th scope="col">{head}</th>
                         <th scope="col" class="number">"Operations"</th>
                         <th scope="col" class="number">"Attempts"</th>
-                        <th scope="col" class="number">"Per operation"</th>
+                        <th scope="col" class="number">"Ratio"</th>
                     </tr>
                 </thead>
                 <tbody>{rows}</tbody>

@@ -1,6 +1,6 @@
 //! Layers as they were seen on attempts, beside those that were declared.
 
-use super::{Attempts, Layer, retries_beside};
+use super::{Attempts, Layer, RetryClass, retries_beside};
 use crate::contract::{Contract, LayerRetries};
 use crate::name::LayerName;
 use crate::operation::{Finding, Severity};
@@ -31,13 +31,13 @@ pub fn hidden_sends<'l>(layers: &'l [Layer], seen: &[&LayerName]) -> (Attempts, 
 /// destination proves anything (3.4.1).
 pub fn contradicts_contract(layers: &[Layer], sender: Option<&LayerName>, contract: &Contract) -> Option<Finding> {
     let says_off = contract.layer_retries == Some(LayerRetries::Off);
-    let retries = says_off && retries_beside(layers, sender) == Some(LayerRetries::On);
+    // Who plans anew stands above the sender and makes another proposal of it.
+    let repeats = |layer: &&Layer| layer.classes().iter().any(|class| *class != RetryClass::Replanning);
+    let repeating: Vec<Layer> = layers.iter().filter(repeats).cloned().collect();
+    let retries = says_off && retries_beside(&repeating, sender) == Some(LayerRetries::On);
     retries.then(|| {
-        let others: Vec<&str> = layers
-            .iter()
-            .filter(|layer| Some(&layer.name) != sender && layer.is_retrying())
-            .map(|layer| layer.name.as_str())
-            .collect();
+        let others = repeating.iter().filter(|layer| Some(&layer.name) != sender && layer.is_retrying());
+        let others: Vec<&str> = others.map(|layer| layer.name.as_str()).collect();
         Finding {
             code: "contract_says_off".into(),
             severity: Severity::Integrity,
@@ -86,6 +86,12 @@ mod tests {
         let found = contradicts_contract(&layers, Some(&name("adapter")), &off).unwrap();
         assert!(found.text.contains("sdk retries"), "{}", found.text);
         assert_eq!(contradicts_contract(&layers[1..], Some(&name("adapter")), &off), None);
+        let planner = Layer { on: vec!["validation".into()], ..layer("agent", Some(Attempts::Fixed(2))) };
+        assert_eq!(
+            contradicts_contract(&[planner], Some(&name("adapter")), &off),
+            None,
+            "another proposal is no repeat"
+        );
         assert_eq!(contradicts_contract(&layers, None, &Contract::default()), None);
     }
 }

@@ -46,6 +46,8 @@ pub struct LayerRow {
     pub cells: Vec<CellView>,
     /// `3 × 3 × 3 = 27`, `≥ 9`, `∞`, or that nothing is known.
     pub worst: String,
+    /// How many layers it leaves out, because nobody knows how often they send.
+    pub worst_note: Option<String>,
     /// Whether the worst case is more than one layer's retries.
     pub is_loud: bool,
     /// How long one operation can wait for answers altogether.
@@ -139,6 +141,7 @@ pub fn layer_row(stack: &SeenStack<'_>) -> (LayerRow, Vec<LayerFinding>) {
         destination: tool.destination.as_ref().map(DestinationName::to_string),
         cells: RetryClass::ALL.iter().map(|class| cell(stack, &audited, *class)).collect(),
         worst: worst_in_words(layers, audited.worst_case),
+        worst_note: left_out_of_worst(layers),
         is_loud: layers.iter().filter(|layer| layer.is_retrying()).count() > 1
             || audited.worst_case.sends == Attempts::Unlimited,
         timeout: timeout_in_words(layers, &audited),
@@ -149,12 +152,11 @@ pub fn layer_row(stack: &SeenStack<'_>) -> (LayerRow, Vec<LayerFinding>) {
     (row, findings)
 }
 
-/// What stands beside a name: `sdk ×3`, `engine, without limit`.
+/// What stands beside a name: `sdk ×3`, `engine ×∞`.
 fn owner_in_words(layer: &Layer) -> String {
     match layer.attempts {
-        Some(Attempts::Fixed(count)) => format!("{} ×{count}", layer.name),
-        Some(Attempts::Unlimited) => format!("{}, without limit", layer.name),
-        None => format!("{}, unknown how often", layer.name),
+        Some(attempts) => format!("{} ×{attempts}", layer.name),
+        None => format!("{} ×?", layer.name),
     }
 }
 
@@ -182,13 +184,14 @@ fn worst_in_words(layers: &[Layer], worst: WorstCase) -> String {
         .filter(|layer| layer.is_retrying())
         .filter_map(|layer| layer.attempts.map(|attempts| attempts.to_string()))
         .collect();
-    let unknown = layers.iter().filter(|layer| layer.attempts.is_none()).count();
     let product =
         if factors.len() > 1 { format!("{} = {}", factors.join(" × "), worst.sends) } else { worst.sends.to_string() };
-    match (unknown, worst.sends) {
-        (0, _) | (_, Attempts::Unlimited) => product,
-        (unknown, _) => format!("≥ {product} ({} not known)", counted(unknown, "layer", "layers")),
-    }
+    if worst.is_at_least && worst.sends != Attempts::Unlimited { format!("≥ {product}") } else { product }
+}
+
+fn left_out_of_worst(layers: &[Layer]) -> Option<String> {
+    let unknown = layers.iter().filter(|layer| layer.attempts.is_none()).count();
+    (unknown > 0).then(|| format!("{} not known", counted(unknown, "layer", "layers")))
 }
 
 fn timeout_in_words(layers: &[Layer], audited: &Audit) -> String {
@@ -212,6 +215,14 @@ fn hidden_in_words(stack: &SeenStack<'_>) -> String {
     format!("×{product} by {}", names.join(", "))
 }
 
+/// Whether a text names a layer, and not only one whose name holds that name.
+fn is_named(text: &str, layer: &str) -> bool {
+    let is_of_a_name = |beside: Option<char>| beside.is_some_and(|beside| beside.is_alphanumeric() || beside == '-');
+    text.match_indices(layer).any(|(at, _)| {
+        !is_of_a_name(text[..at].chars().next_back()) && !is_of_a_name(text[at + layer.len()..].chars().next())
+    })
+}
+
 fn finding_view(stack: &SeenStack<'_>, finding: &Finding) -> LayerFinding {
     let tool = stack.tool.name.as_str();
     let mut evidence = Vec::new();
@@ -219,7 +230,7 @@ fn finding_view(stack: &SeenStack<'_>, finding: &Finding) -> LayerFinding {
         let words = format!("the operation with {} attempts", number(count.into()));
         evidence.push((words, format!("/operations/{}", encoded(id.as_str()))));
     }
-    for (layer, _) in stack.seen.iter().filter(|(layer, _)| finding.text.contains(layer.as_str())) {
+    for (layer, _) in stack.seen.iter().filter(|(layer, _)| is_named(&finding.text, layer.as_str())) {
         let href = format!("/operations?tool={}&layer={}", encoded(tool), encoded(layer.as_str()));
         evidence.push((format!("operations with an attempt by {layer}"), href));
     }
@@ -341,11 +352,12 @@ mod tests {
         let seen = [(name("cron"), 2)];
         let (row, findings) =
             layer_row(&SeenStack { tool: &tool, layers: &layers, declared: 1, seen: &seen, most: None });
-        assert_eq!(row.worst, "≥ 3 (1 layer not known)");
+        assert_eq!((row.worst.as_str(), row.worst_note.as_deref()), ("≥ 3", Some("1 layer not known")));
         assert_eq!(findings[0].severity, Severity::Notice);
         assert_eq!(row.findings, 0, "what is only not known is no conflict");
         let (nothing, _) = layer_row(&SeenStack { tool: &tool, layers: &[], declared: 0, seen: &[], most: None });
         assert_eq!((nothing.worst.as_str(), nothing.hidden.as_str()), ("not known", "not known"));
+        assert_eq!(nothing.worst_note, None);
     }
 
     #[test]
@@ -359,7 +371,13 @@ mod tests {
         let codes: Vec<_> = findings.iter().map(|finding| finding.code.as_str()).collect();
         assert_eq!(codes, ["contract_says_off", "unlimited_retries"], "the most serious first");
         assert_eq!((row.worst.as_str(), row.is_loud, row.timeout.as_str()), ("∞", true, "without limit"));
-        assert_eq!(row.cells[2].owners, ["engine, without limit"]);
+        assert_eq!(row.cells[2].owners, ["engine ×∞"]);
+    }
+
+    #[test]
+    fn a_name_within_another_name_is_not_named() {
+        assert!(is_named("Two owners: sdk, proxy.", "sdk") && is_named("sdk retries", "sdk"));
+        assert!(!is_named("stripe-sdk retries", "sdk") && !is_named("sdks retry", "sdk"));
     }
 
     #[test]
