@@ -20,10 +20,10 @@ use leptos_router::{SsrMode, path};
 use crate::components::frame::Frame;
 use crate::components::icon::provide_icons;
 use crate::pages::{
-    action::ActionPage, actions::ActionsPage, budgets::BudgetsPage, bulk::BulkPage, deliveries::DeliveriesPage,
-    form::FormPage, layers::LayersPage, not_found::NotFound, operation::OperationPage, operations::OperationsPage,
-    outcomes::OutcomesPage, queue::QueuePage, settings::SettingsPage, sign_in::SignInPage, tools::ToolsPage,
-    workflow::WorkflowPage, workflows::WorkflowsPage,
+    action::ActionPage, actions::ActionsPage, approvals::ApprovalsPage, budgets::BudgetsPage, bulk::BulkPage,
+    deliveries::DeliveriesPage, form::FormPage, layers::LayersPage, not_found::NotFound, operation::OperationPage,
+    operations::OperationsPage, outcomes::OutcomesPage, queue::QueuePage, settings::SettingsPage, sign_in::SignInPage,
+    tools::ToolsPage, workflow::WorkflowPage, workflows::WorkflowsPage,
 };
 
 /// The console: its places and what frames them. Every place with data is rendered whole before it is sent.
@@ -43,6 +43,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/operations/:id/:action") view=FormPage ssr=SsrMode::Async />
                     <Route path=path!("/actions") view=ActionsPage ssr=SsrMode::Async />
                     <Route path=path!("/actions/:key") view=ActionPage ssr=SsrMode::Async />
+                    <Route path=path!("/approvals") view=ApprovalsPage ssr=SsrMode::Async />
                     <Route path=path!("/outcomes") view=OutcomesPage ssr=SsrMode::Async />
                     <Route path=path!("/layers") view=LayersPage ssr=SsrMode::Async />
                     <Route path=path!("/budgets") view=BudgetsPage ssr=SsrMode::Async />

@@ -4,6 +4,7 @@
 //! the store commits in one transaction, the change feed tells the live views. Nothing else writes.
 
 pub mod actions;
+pub mod approvals;
 pub mod audit;
 pub mod bulk;
 pub mod changes;

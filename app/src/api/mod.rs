@@ -3,6 +3,7 @@
 //! Every one has a fixed address under `/ui`, checks its caller itself, and answers in a typed error.
 
 pub mod action;
+pub mod approvals;
 pub mod budgets;
 pub mod bulk;
 pub mod deliveries;

@@ -126,6 +126,7 @@ fn places(waiting: String) -> AnyView {
         <ul class="places">
             {place("/", "queue", "Queue", waiting)}
             {place("/operations", "operations", "Operations", None)}
+            {place("/approvals", "approvals", "Approvals", None)}
             {place("/actions", "actions", "Actions", None)}
             {place("/workflows", "workflows", "Workflows", None)}
             {place("/outcomes", "outcomes", "Outcomes", None)}

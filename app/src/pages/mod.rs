@@ -2,6 +2,7 @@
 
 pub mod action;
 pub mod actions;
+pub mod approvals;
 pub mod budgets;
 pub mod bulk;
 pub mod deliveries;

@@ -5,6 +5,7 @@
 
 pub mod action;
 mod acts;
+pub mod approvals;
 pub mod arguments;
 pub mod budgets;
 pub mod bulk;

@@ -29,6 +29,7 @@ macro_rules! on_both {
 }
 
 mod acting;
+mod approvals;
 mod bulk;
 mod crash;
 mod deliveries;

@@ -68,7 +68,11 @@ pub async fn seed(ledger: &Ledger, now: Timestamp, size: Size, password_hash: &s
     ledger.declare_source(&ida, &hearsay, Trust::Declared).await?;
     import(ledger, &ida, &hearsay, &stories::hearsay(now)).await?;
     people_act(ledger, &noor, &ida).await?;
-    propose(ledger, &ida).await
+    propose(ledger, &ida).await?;
+    // The amount was wrong: nothing was sent, so the proposal itself is changed, and needs an approval of its own.
+    let corrected = r#"{"order":"ord_2290","amount_minor":5900,"currency":"eur"}"#;
+    let change = ActionInput::ChangeArguments { arguments: corrected.into() };
+    act(ledger, &ida, "refund:ord_2290:rr_1", change, "The order says 59.00.").await
 }
 
 async fn add_people(ledger: &Ledger, password_hash: &str) -> Result<(Actor, Actor), LedgerError> {

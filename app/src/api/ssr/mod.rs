@@ -2,6 +2,7 @@
 //! The only module under `cfg(feature = "ssr")`; what follows from it is declared here.
 
 mod acting;
+mod approvals;
 mod bulk;
 mod layers;
 mod outcomes;
