@@ -9,7 +9,7 @@ use super::state::{StateBadge, TallyView, WindowView, key_window, state_badge, t
 use super::{ChipView, Lens, Moment, stake_in_words, target_in_words};
 use crate::name::{DestinationName, ToolName};
 use crate::operation::{Head, Mode, Projection, Reason};
-use crate::query::{UNTOLD, QueueOrder};
+use crate::query::{QueueOrder, UNTOLD};
 use crate::time::Timestamp;
 
 /// One operation as a row.

@@ -8,7 +8,8 @@ use tallystick_domain::query::{OperationQuery, QueueOrder, QueueQuery};
 use tallystick_domain::time::Timestamp;
 
 use super::list::{
-    Statement, counted_statement, groups_statement, page_statement, queue_statement, search_statement, searched_to_statement,
+    Statement, counted_statement, groups_statement, page_statement, queue_statement, search_statement,
+    searched_to_statement,
 };
 use super::value::Value;
 use super::{
