@@ -12,8 +12,7 @@ use tallystick_domain::action::Action;
 use tallystick_domain::contract::Contract;
 use tallystick_domain::evidence::Trust;
 use tallystick_domain::fingerprint::{Hash, Json};
-use tallystick_domain::lease::Scope;
-use tallystick_domain::name::{DestinationName, IntentId, OperationId, SourceName, ToolName};
+use tallystick_domain::name::{IntentId, OperationId, SourceName, ToolName};
 use tallystick_domain::operation::{Fact, Head, Mode, Record};
 use tallystick_domain::outcome::Surroundings;
 use tallystick_domain::permission::Actor;
@@ -312,7 +311,7 @@ impl<'t> Desk<'t> {
         };
         if self.sheet(id)?.record.head.mode == Mode::Guarded {
             around.scope = match destination {
-                Some(name) => self.scope(&name).await?,
+                Some(name) => self.tx.destination_scope(name.as_str()).await?,
                 None => None,
             };
             around.restore_pending = self.restore_pending().await?;
@@ -353,11 +352,6 @@ impl<'t> Desk<'t> {
         let members: Vec<Member<'_>> =
             members.filter_map(|record| Some(Member { record, contract: contracts.get(&record.head.tool)? })).collect();
         Ok(Workflow::gather(&members, self.now))
-    }
-
-    /// The scope of a destination as configured now.
-    async fn scope(&mut self, name: &DestinationName) -> Result<Option<Scope>, LedgerError> {
-        Ok(self.tx.destination(name.as_str(), false).await?.map(|found| found.scope))
     }
 
     async fn restore_pending(&mut self) -> Result<bool, LedgerError> {

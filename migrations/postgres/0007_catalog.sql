@@ -1,6 +1,6 @@
--- Tools, sources and settings are read in every transaction and change rarely. A process keeps them for as long as this
--- token stays what it was. The database itself changes it, so that nobody who writes can forget to. It is random: a restored
--- copy does not come upon a token that meant something else before.
+-- Tools, sources, settings and the scopes of destinations are read in every transaction and change rarely. A process keeps
+-- them for as long as this token stays what it was. The database itself changes it, so that nobody who writes can forget
+-- to. It is random: a restored copy does not come upon a token that meant something else before.
 CREATE TABLE catalog (
     one   INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
     token TEXT COLLATE "C" NOT NULL
@@ -24,3 +24,7 @@ CREATE CONSTRAINT TRIGGER catalog_by_setting AFTER INSERT OR UPDATE ON setting
     DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (new.name <> 'feed_cut_to') EXECUTE FUNCTION catalog_changed();
 CREATE CONSTRAINT TRIGGER catalog_by_lost_setting AFTER DELETE ON setting
     DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (old.name <> 'feed_cut_to') EXECUTE FUNCTION catalog_changed();
+
+-- What a destination's retries are paid from moves with them and is no declaration.
+CREATE CONSTRAINT TRIGGER catalog_by_destination AFTER INSERT OR UPDATE OF scope OR DELETE ON destination
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION catalog_changed();

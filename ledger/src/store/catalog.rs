@@ -1,4 +1,4 @@
-//! What is declared rarely and read in every transaction: tools, sources, settings. A process keeps what it has read for as
+//! What is declared rarely and read in every transaction: tools, sources, settings, the scopes of destinations. A process keeps what it has read for as
 //! long as the record's token for it stays the same; every transaction reads the token with its clock.
 //!
 //! The token is changed by the database itself (migration `0007_catalog`), whoever writes: another process, an older build, a
@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tallystick_domain::lease::Scope;
 use tallystick_domain::tool::Tool;
 
 use crate::tools::Source;
@@ -19,6 +20,7 @@ struct Kept {
     tools: HashMap<String, Option<Tool>>,
     sources: Option<Vec<Source>>,
     settings: HashMap<String, Option<(String, u64)>>,
+    scopes: HashMap<String, Option<Scope>>,
 }
 
 /// What this process keeps, shared by its transactions.
@@ -71,6 +73,16 @@ impl Standing {
     pub(super) fn keep_sources(&self, sources: &[Source]) {
         if let Some(mut kept) = self.kept() {
             kept.sources = Some(sources.to_vec());
+        }
+    }
+
+    pub(super) fn scope(&self, destination: &str) -> Option<Option<Scope>> {
+        self.kept()?.scopes.get(destination).cloned()
+    }
+
+    pub(super) fn keep_scope(&self, destination: &str, scope: Option<&Scope>) {
+        if let Some(mut kept) = self.kept() {
+            kept.scopes.insert(destination.to_owned(), scope.cloned());
         }
     }
 

@@ -199,6 +199,18 @@ impl Tx {
         Ok(found)
     }
 
+    /// The scope of a destination as configured now.
+    pub(crate) async fn destination_scope(&mut self, name: &str) -> Result<Option<Scope>, LedgerError> {
+        if let Some(scope) = self.seen.standing.as_ref().and_then(|standing| standing.scope(name)) {
+            return Ok(scope);
+        }
+        let scope = self.destination(name, false).await?.map(|found| found.scope);
+        if let Some(standing) = &self.seen.standing {
+            standing.keep_scope(name, scope.as_ref());
+        }
+        Ok(scope)
+    }
+
     /// Every destination, by name.
     pub(crate) async fn destinations(&mut self) -> Result<Vec<Destination>, LedgerError> {
         let rows = self.fetch(DESTINATIONS, vec![WORKSPACE.into()]).await?;
@@ -215,6 +227,7 @@ impl Tx {
             one.is_paused.into(),
             now.into(),
         ];
+        self.declares();
         self.seen.destinations.remove(one.name.as_str());
         self.execute(SAVE_DESTINATION, args).await?;
         self.tell("destination", one.name.as_str(), one.version);

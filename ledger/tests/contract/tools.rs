@@ -13,6 +13,8 @@ on_both! {
     folding_that_was_left_over_goes_on_with_the_sweep,
     a_source_is_on_record_from_its_first_line,
     only_an_administrator_declares,
+    what_another_process_declares_counts_at_once,
+    a_declaration_that_was_undone_counts_nowhere,
 }
 
 async fn declaring_raises_the_version_only_when_something_changed(rig: Rig) {
@@ -53,6 +55,47 @@ async fn a_source_is_on_record_from_its_first_line(rig: Rig) {
     rig.import_from("feed", &case("R01")).await;
     let sources = rig.ledger.sources(&viewer()).await.unwrap();
     assert_eq!((sources[0].name.as_str(), sources[0].trust), ("feed", Trust::Unknown));
+}
+
+/// Each process keeps what it read of tools, sources and settings.
+async fn what_another_process_declares_counts_at_once(rig: Rig) {
+    let other = rig.another().await;
+    rig.import(&case("R01")).await;
+    let classes = async || {
+        let key = "credit_purchase:cart-77";
+        let id = rig.id(key).await;
+        rig.ledger.operation(&viewer(), &id).await.unwrap().unwrap().tool.class
+    };
+    let zone = async || rig.ledger.settings().await.unwrap().zone;
+    for class in [Class::Reversible, Class::Read, Class::Irreversible] {
+        let _ = classes().await;
+        other.declare_tool(&admin(), tool("payments.charge", class)).await.unwrap();
+        assert_eq!(classes().await, class);
+    }
+    assert_eq!(zone().await, "UTC");
+    other.set_zone(&admin(), "Europe/Lisbon", 0).await.unwrap();
+    assert_eq!(zone().await, "Europe/Lisbon");
+    // By whatever way it is written.
+    rig.sql("UPDATE setting SET value = 'Asia/Kathmandu' WHERE name = 'zone'").await;
+    assert_eq!(zone().await, "Asia/Kathmandu");
+    rig.sql("DELETE FROM setting WHERE name = 'zone'").await;
+    assert_eq!(zone().await, "UTC");
+    rig.sql("DELETE FROM tool").await;
+    assert!(rig.ledger.tool(&viewer(), &ToolName::parse("payments.charge").unwrap()).await.unwrap().is_none());
+}
+
+async fn a_declaration_that_was_undone_counts_nowhere(rig: Rig) {
+    let (ledger, name) = (&rig.ledger, ToolName::parse("pay").unwrap());
+    rig.declare("pay", Class::Reversible).await;
+    // The declaration goes as far as its version, which is taken already; then all of it is undone.
+    let taken = "INSERT INTO tool_version (workspace_id, name, version, body, declared_at, declared_by)
+         SELECT workspace_id, name, 2, body, declared_at, declared_by FROM tool_version";
+    rig.sql(taken).await;
+    ledger.declare_tool(&admin(), tool("pay", Class::Read)).await.unwrap_err();
+    assert_eq!(ledger.tool(&viewer(), &name).await.unwrap().unwrap().class, Class::Reversible);
+    rig.sql("DELETE FROM tool_version WHERE version = 2").await;
+    assert_eq!(ledger.declare_tool(&admin(), tool("pay", Class::Read)).await.unwrap().version, 2);
+    assert_eq!(ledger.tool(&viewer(), &name).await.unwrap().unwrap().class, Class::Read);
 }
 
 async fn only_an_administrator_declares(rig: Rig) {
