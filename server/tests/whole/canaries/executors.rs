@@ -7,8 +7,8 @@ use tallystick_domain::policy::SafetyRule;
 use tallystick_domain::tool::Class;
 
 use super::{
-    STEP, STEPS, Without, blind, canaries, end, environment, forget_keys, forgetful, made, made_of, process,
-    send_and_die, until_answered, with_and_without,
+    STEPS, Without, blind, canaries, end, environment, forget_keys, forgetful, made, made_of, process, send_and_die,
+    step, until_answered, with_and_without,
 };
 use crate::api::{Api, Held};
 use crate::scene::{Process, Scene, actor};
@@ -42,7 +42,7 @@ async fn ask(scene: &mut Scene, api: &Api, worker: &str, lease_s: u64) -> Option
             return held;
         }
         scene.pass(1).await;
-        let _ = tokio::time::timeout(STEP, scene.ledger.wake().changed()).await;
+        step(scene, || false).await;
     }
     None
 }
@@ -127,9 +127,8 @@ async fn sent_beside_its_successor(without: Without) -> u32 {
     api.approve_made(&scene, again).await.expect("it is offered");
     scene.pause(false).await;
     // The record's clock stands still: no lease ends while the slow answers are awaited.
-    let mut wake = scene.ledger.wake();
     for _ in 0..STEPS {
-        let _ = tokio::time::timeout(STEP, wake.changed()).await;
+        step(&scene, || made_of(&scene, "order-0") > 1).await;
     }
     let effects = made_of(&scene, "order-0");
     end(scene, [process]).await;

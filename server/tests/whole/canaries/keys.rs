@@ -9,8 +9,8 @@ use tallystick_domain::policy::SafetyRule;
 use tallystick_domain::tool::Class;
 
 use super::{
-    STEP, STEPS, Without, blind, canaries, end, environment, forget_keys, forgetful, made, process, send_and_die,
-    state_of, until, until_answered, with_and_without,
+    STEPS, Without, blind, canaries, end, environment, forget_keys, forgetful, made, process, send_and_die, sent_twice,
+    state_of, step, until, until_answered, with_and_without,
 };
 use crate::api::Api;
 use crate::scene::{Process, Scene};
@@ -87,12 +87,11 @@ async fn a_key_in_its_margin(without: Without) -> u32 {
 
 /// Waits until the process comes to its point, or long enough to say that it will not; the record's clock stands still.
 async fn stands_there(scene: &Scene, process: &Process) {
-    let mut wake = scene.ledger.wake();
     for _ in 0..STEPS {
         if process.hits.try_recv().is_ok() {
             return;
         }
-        let _ = tokio::time::timeout(STEP, wake.changed()).await;
+        step(scene, || false).await;
     }
 }
 
@@ -111,13 +110,12 @@ async fn moved(without: Without, look_ups: LookUps) -> u32 {
     let elsewhere = Destination::start("127.0.0.1:0".parse().unwrap(), plan).await.unwrap();
     scene.move_to(elsewhere.address(), "2");
     let process = process(&scene, without);
-    let mut wake = scene.ledger.wake();
     for _ in 0..STEPS {
         if !elsewhere.report().made.is_empty() {
             break;
         }
         scene.pass(30).await;
-        let _ = tokio::time::timeout(STEP, wake.changed()).await;
+        step(&scene, || false).await;
     }
     let effects = [scene.destination.report(), elsewhere.report()].iter().flat_map(|report| report.made.values()).sum();
     end(scene, [process]).await;
@@ -143,14 +141,7 @@ async fn limited_after_a_lost_answer(contract: Value) -> Scene {
 async fn a_refusal_after_a_lost_answer(without: Without) -> u32 {
     let mut scene = limited_after_a_lost_answer(json!({"key_retention_s": 600, "attempts_per_episode": 8})).await;
     let process = process(&scene, without);
-    let mut wake = scene.ledger.wake();
-    // The second send waits for its back-off.
-    while scene.destination.report().writes < 2 {
-        scene.pass(1).await;
-        let _ = tokio::time::timeout(STEP, wake.changed()).await;
-        assert!(scene.offset.as_secs() < 200, "no second send: {:?}", scene.states().await);
-    }
-    until_answered(&scene, 2).await;
+    sent_twice(&mut scene).await;
     scene.pass(1_000).await;
     forget_keys(&scene);
     let effects = made(&mut scene, 2).await;
@@ -166,13 +157,7 @@ async fn a_decline_after_a_lost_answer(without: Without) -> String {
     scene.destination.set_plan(forgetful(&[Failure::ApplyThenDrop, Failure::Decline]));
     scene.authorise(1).await;
     let process = process(&scene, without);
-    let mut wake = scene.ledger.wake();
-    while scene.destination.report().writes < 2 {
-        scene.pass(1).await;
-        let _ = tokio::time::timeout(STEP, wake.changed()).await;
-        assert!(scene.offset.as_secs() < 200, "no second send: {:?}", scene.states().await);
-    }
-    until_answered(&scene, 2).await;
+    sent_twice(&mut scene).await;
     // Whoever asks now is told that it is there.
     scene.destination.set_plan(Plan::default());
     let id = scene.ids[0].clone();
@@ -181,7 +166,7 @@ async fn a_decline_after_a_lost_answer(without: Without) -> String {
             break;
         }
         scene.pass(60).await;
-        let _ = tokio::time::timeout(STEP, wake.changed()).await;
+        step(&scene, || false).await;
     }
     let state = state_of(&scene, &id).await;
     assert_eq!(scene.destination.report().effects["order-0"], 1, "it stands, whatever the record says");

@@ -98,21 +98,28 @@ fn made_of(scene: &Scene, intent: &str) -> u32 {
 
 /// Lets time pass until the destination has made so many effects of the first intent, or long enough to say that it will not.
 async fn made(scene: &mut Scene, enough: u32) -> u32 {
-    let mut wake = scene.ledger.wake();
     for _ in 0..STEPS {
         if made_of(scene, "order-0") >= enough {
             break;
         }
         scene.pass(30).await;
-        let _ = tokio::time::timeout(STEP, wake.changed()).await;
+        step(scene, || made_of(scene, "order-0") >= enough).await;
     }
     made_of(scene, "order-0")
+}
+
+/// One step, or less where it is so at a change of the record before: however much changes, a step is as long.
+async fn step(scene: &Scene, is_so: impl Fn() -> bool) {
+    let mut wake = scene.ledger.wake();
+    let over = tokio::time::Instant::now() + STEP;
+    while !is_so() && tokio::time::timeout_at(over, wake.changed()).await.is_ok() {}
 }
 
 /// Waits, while the record's clock stands still, until it is so.
 async fn until(scene: &Scene, what: &str, is_so: impl AsyncFn(&Scene) -> bool) {
     let mut wake = scene.ledger.wake();
-    for _ in 0..STEPS_TO_COME {
+    let over = tokio::time::Instant::now() + STEP * STEPS_TO_COME;
+    while tokio::time::Instant::now() < over {
         if is_so(scene).await {
             return;
         }
@@ -128,6 +135,16 @@ async fn until_answered(scene: &Scene, sends: u32) {
         row.attempts >= sends && !matches!(row.state, State::Claimed | State::Executing)
     })
     .await;
+}
+
+/// Lets the back-off of a second send pass, and waits for what came of it.
+async fn sent_twice(scene: &mut Scene) {
+    while scene.destination.report().writes < 2 {
+        scene.pass(1).await;
+        step(scene, || scene.destination.report().writes > 1).await;
+        assert!(scene.offset < Duration::from_mins(1), "no second send: {:?}", scene.states().await);
+    }
+    until_answered(scene, 2).await;
 }
 
 /// Waits until the destination has made an effect of the first intent.

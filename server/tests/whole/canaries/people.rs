@@ -11,7 +11,7 @@ use tallystick_domain::workflow::Place;
 use tallystick_ledger::operations::NewStep;
 
 use super::{
-    STEP, Without, blind, canaries, end, environment, forgetful, made, process, send_and_die, state_of, until,
+    Without, blind, canaries, end, environment, forgetful, made, process, send_and_die, sent_twice, state_of, until,
     until_answered, until_made, with_and_without,
 };
 use crate::api::Api;
@@ -83,13 +83,7 @@ async fn run_again_after_a_refusal(without: Without) -> u32 {
     let failures: Vec<_> = [Failure::ApplyThenDrop].into_iter().chain([Failure::Throttle; 20]).collect();
     let mut scene = short_key(&failures).await;
     let (process, api) = console(&scene, without).await;
-    let mut wake = scene.ledger.wake();
-    while scene.destination.report().writes < 2 {
-        scene.pass(1).await;
-        let _ = tokio::time::timeout(STEP, wake.changed()).await;
-        assert!(scene.offset.as_secs() < 200, "no second send: {:?}", scene.states().await);
-    }
-    until_answered(&scene, 2).await;
+    sent_twice(&mut scene).await;
     scene.pass(1_000).await;
     scene.destination.set_plan(forgetful(&[]));
     let effects = run_again(&mut scene, &api).await;
