@@ -104,6 +104,70 @@ impl Outside {
     }
 }
 
+/// An executor of somebody else that is so slow with repeats that keys run out in its hands. What was never sent it gives back.
+pub struct Dawdler {
+    pub ledger: Ledger,
+    pub destination: SocketAddr,
+    pub tool: &'static str,
+    /// How long it takes from its claim to its dispatch.
+    pub takes: Duration,
+    pub is_over: Arc<AtomicBool>,
+}
+
+impl Dawdler {
+    /// Works until the run is over; how often a key had run out.
+    pub fn start(self) -> JoinHandle<u32> {
+        tokio::spawn(async move {
+            let worker = Worker { name: "dawdler".into(), incarnation: "dawdler".into() };
+            let mut too_old = 0;
+            while !self.is_over.load(Ordering::SeqCst) {
+                let request = ClaimRequest {
+                    worker: worker.clone(),
+                    tools: vec![ToolName::parse(self.tool).unwrap()],
+                    limit: 4,
+                    lease: Some(Duration::from_mins(1)),
+                    clock: None,
+                };
+                let claimed = self.ledger.claim(&robot(), request).await.unwrap_or_default();
+                let (repeats, fresh): (Vec<_>, Vec<_>) =
+                    claimed.into_iter().partition(|one| one.operation.row.attempts > 0);
+                for one in fresh {
+                    let id = &one.operation.head.id;
+                    let _ = self.ledger.release_claim(&robot(), id, one.epoch, "not mine").await;
+                }
+                tokio::time::sleep(if repeats.is_empty() { REST } else { self.takes }).await;
+                for one in repeats {
+                    too_old += u32::from(self.carry_out(&worker, one).await);
+                }
+            }
+            too_old
+        })
+    }
+
+    /// Whether its key had run out.
+    async fn carry_out(&self, worker: &Worker, claimed: Claimed) -> bool {
+        let id = claimed.operation.head.id.clone();
+        let source = SourceName::parse("executor/robot").unwrap();
+        let request = DispatchRequest {
+            epoch: claimed.epoch,
+            worker: worker.clone(),
+            source: source.clone(),
+            layer: None,
+            wire: None,
+            wire_hash: None,
+        };
+        match self.ledger.dispatch(&robot(), &id, request).await {
+            Ok(dispatched) => {
+                let key = dispatched.destination_key.unwrap();
+                let end = send(self.destination, key.as_str(), &claimed.arguments).await;
+                let _ = self.ledger.report_outcome(&robot(), &id, claimed.epoch, &source, end).await;
+                false
+            }
+            Err(refused) => refused.to_string().contains("the key is too old"),
+        }
+    }
+}
+
 pub fn robot() -> Actor {
     actor("robot", Role::Automation)
 }

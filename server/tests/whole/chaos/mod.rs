@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::cluster::Cluster;
-use crate::outside::Outside;
+use crate::outside::{Dawdler, Outside};
 use crate::scene::{Process, Scene};
 
 use restore::Copy;
@@ -85,6 +85,7 @@ struct Chaos {
     granted: BTreeSet<OperationId>,
     is_deadly: bool,
     outside: Vec<JoinHandle<u32>>,
+    dawdlers: Vec<JoinHandle<u32>>,
     deaths_outside: u32,
     /// Whether executors outside may die, and whether they are to stop.
     outside_may_die: Arc<AtomicBool>,
@@ -123,6 +124,7 @@ impl Chaos {
             granted: BTreeSet::new(),
             is_deadly: true,
             outside: Vec::new(),
+            dawdlers: Vec::new(),
             deaths_outside: 0,
             outside_may_die: Arc::new(AtomicBool::new(true)),
             is_over: Arc::default(),
@@ -139,6 +141,14 @@ impl Chaos {
         for ahead in [120_000_000, -120_000_000] {
             self.send_outside(ahead);
         }
+        let dawdler = Dawdler {
+            ledger: self.scene.ledger.clone(),
+            destination: self.scene.destination.address(),
+            tool: FLEETING,
+            takes: KEY_RUNS_OUT,
+            is_over: Arc::clone(&self.is_over),
+        };
+        self.dawdlers.push(dawdler.start());
         for _ in 0..self.run.processes {
             let process = self.process();
             self.processes.push(process);
@@ -209,6 +219,10 @@ impl Chaos {
         self.is_over.store(true, Ordering::SeqCst);
         for outside in self.outside.drain(..) {
             self.deaths_outside += outside.await.unwrap();
+        }
+        for dawdler in std::mem::take(&mut self.dawdlers) {
+            let too_old = dawdler.await.unwrap();
+            self.note("keys too old at dispatch", usize::try_from(too_old).unwrap());
         }
         self.is_over.store(false, Ordering::SeqCst);
     }
@@ -288,6 +302,8 @@ impl Chaos {
 const OUTSIDE: &str = "outside";
 /// The tool whose keys are kept for a short while only.
 const FLEETING: &str = "fleeting";
+/// So long is enough, by the machine's clock, for such a key to run out.
+const KEY_RUNS_OUT: Duration = Duration::from_secs(8);
 /// For so long the destination keeps such a key, by its own clock: longer than is promised by the record's, which runs faster.
 const KEPT_FLEETING_MS: u64 = 60_000;
 

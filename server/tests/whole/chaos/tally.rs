@@ -65,7 +65,7 @@ impl Chaos {
         let mut tally = Tally { hits: self.hits.clone(), ..Tally::default() };
         tally.effects = report.made.values().sum();
         tally.duplicates = report.made.values().filter(|count| **count > 1).count();
-        let (mut told, mut too_old) = (0, 0);
+        let mut told = 0;
         let ids = self.scene.ids.clone();
         tally.operations = ids.len();
         let around = self.surroundings().await;
@@ -76,7 +76,6 @@ impl Chaos {
             let made = report.made.get(record.head.key.as_str()).copied().unwrap_or(0);
             told += made;
             tally.attempts += u64::from(row.attempts);
-            too_old += record.facts.iter().filter(|fact| is_too_old(fact)).count();
             match row.state {
                 State::Succeeded(SuccessBasis::Receipt) if made == 0 => tally.lost += 1,
                 State::Succeeded(SuccessBasis::Receipt) => tally.confirmed_permille += 1,
@@ -100,7 +99,6 @@ impl Chaos {
         }
         tally.unexplained += usize::try_from(tally.effects - told).unwrap();
         tally.confirmed_permille = tally.confirmed_permille * 1_000 / ids.len().max(1);
-        self.note("keys too old at dispatch", too_old);
         tally.happened = self.happened.clone();
         let found = self.scene.ledger.verify().await.unwrap();
         assert!(found.discrepancies.is_empty(), "{:#?}", found.discrepancies);
@@ -124,11 +122,6 @@ impl Chaos {
             ..Surroundings::of_tool(tool)
         }
     }
-}
-
-/// A dispatch that was refused because the key had aged since the claim.
-fn is_too_old(fact: &Fact) -> bool {
-    matches!(fact, Fact::Released { reason, .. } if reason.contains("the key is too old"))
 }
 
 /// What was reported and what was found, twice each and the last first, come to the same row as they came in (I27).
