@@ -32,7 +32,7 @@ pub(super) async fn patiently<T>(ask: impl AsyncFn() -> Result<T, LedgerError>) 
     }
 }
 
-fn tool_of(number: usize) -> &'static str {
+pub(super) fn tool_of(number: usize) -> &'static str {
     let all = tools();
     all.get(number % (all.len() + 1)).map_or(OUTSIDE, |(name, _)| name)
 }
@@ -116,10 +116,16 @@ impl Chaos {
                 State::Uncertain(_) if row.row.claim_at.is_none() && may(Action::RerunSameKey) => {
                     ActionInput::RerunSameKey {}
                 }
+                // Once: what the destination refuses for good is not worth more.
+                State::Failed(Failure::Budget) | State::Uncertain(_)
+                    if may(Action::GrantAttempts) && self.granted.insert(row.head.id.clone()) =>
+                {
+                    ActionInput::GrantAttempts { attempts: 2, deadline: None }
+                }
                 State::Uncertain(_) if row.row.look_up_at.is_none() && may(Action::LookUp) => ActionInput::LookUp {},
                 State::Failed(Failure::Budget) => {
                     self.granted.insert(row.head.id.clone());
-                    ActionInput::GrantAttempts { attempts: 2, deadline: None }
+                    continue;
                 }
                 _ => continue,
             };

@@ -78,6 +78,8 @@ struct Chaos {
     happened: BTreeMap<&'static str, usize>,
     /// How many orders the automation has.
     orders: usize,
+    /// What the record has lost and the caller found done at the destination.
+    found_done: Vec<String>,
     presses: usize,
     beats: u32,
     pace: u32,
@@ -118,6 +120,7 @@ impl Chaos {
             hits: BTreeMap::new(),
             happened: BTreeMap::new(),
             orders: 0,
+            found_done: Vec::new(),
             presses: 0,
             beats: 0,
             pace: PACE,

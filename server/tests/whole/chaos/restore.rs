@@ -8,8 +8,8 @@ use tallystick_domain::permission::Role;
 use tallystick_domain::time::Timestamp;
 use tallystick_ledger::{Ledger, OpenOptions};
 
-use super::Chaos;
-use super::day::patiently;
+use super::day::{patiently, tool_of};
+use super::{Chaos, FLEETING};
 use crate::scene::actor;
 
 /// How old the copy is by the record's clock: the machine was away for a while before anybody put it in place.
@@ -79,14 +79,27 @@ impl Chaos {
         std::fs::copy(copy.file.as_ref().unwrap(), file).unwrap();
     }
 
-    /// Under the same keys: the caller has them, whatever the record has lost.
+    /// Under the same keys: the caller has them, whatever the record has lost. A key that the destination forgets sooner than
+    /// the record is back does not protect a repeat of what nobody remembers (4.8 (1)): there the caller asks the destination
+    /// first, and does not order again what is there.
     async fn order_again(&mut self) {
         let known: Vec<_> = self.rows().await.into_iter().map(|row| row.head.id).collect();
+        let made = self.scene.destination.report().made;
+        let mut ids = Vec::new();
         for number in 0..self.orders {
-            if !known.contains(&self.scene.ids[number]) {
-                self.scene.ids[number] = self.propose(number).await;
-                self.note("orders forgotten", 1);
+            let id = self.scene.ids[number].clone();
+            let key = format!("order-{number}");
+            if known.contains(&id) {
+                ids.push(id);
+                continue;
+            }
+            self.note("orders forgotten", 1);
+            if tool_of(number) == FLEETING && made.contains_key(&key) {
+                self.found_done.push(key);
+            } else {
+                ids.push(self.propose(number).await);
             }
         }
+        self.scene.ids = ids;
     }
 }

@@ -65,7 +65,10 @@ impl Chaos {
         let mut tally = Tally { hits: self.hits.clone(), ..Tally::default() };
         tally.effects = report.made.values().sum();
         tally.duplicates = report.made.values().filter(|count| **count > 1).count();
-        let mut told = 0;
+        for (intent, count) in report.made.iter().filter(|(_, count)| **count > 1) {
+            println!("duplicate {intent} {count}");
+        }
+        let mut told: u32 = self.found_done.iter().filter_map(|key| report.made.get(key)).sum();
         let ids = self.scene.ids.clone();
         tally.operations = ids.len();
         let around = self.surroundings().await;
