@@ -15,6 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use tallystick_domain::name::LayerName;
 use tallystick_domain::operation::Mark;
 use tallystick_domain::outcome;
 use tallystick_domain::permission::{Actor, Permission};
@@ -160,7 +161,7 @@ async fn look(tx: &mut Tx, limit: u32) -> Result<Step, LedgerError> {
             continue;
         }
         let now = count(tx, &listed).await?;
-        step.count(listed, before.map(|(_, counted)| counted), now);
+        step.count(listed, before.as_ref().map(|(_, counted)| counted), now);
     }
     Ok(Step::Move(Box::new(step)))
 }
@@ -209,16 +210,16 @@ async fn count(tx: &mut Tx, listed: &Listed) -> Result<Option<Counted>, LedgerEr
     desk.lay_sharers(std::slice::from_ref(&head.id)).await?;
     let around = desk.around(&head.id).await?;
     let outcome = outcome::fold(&desk.sheet(&head.id)?.record, &around, now);
-    let made = outcome.attempts.iter().map(|one| (one.owner.as_ref().map(|owner| owner.as_str()), mark(one)));
+    let made = outcome.attempts.iter().map(|one| (one.owner.as_ref().map(LayerName::as_str), mark(one)));
     Ok(Counted::of(head, row, made))
 }
 
 impl Move {
-    fn count(&mut self, listed: Listed, before: Option<Counted>, now: Option<Counted>) {
+    fn count(&mut self, listed: Listed, before: Option<&Counted>, now: Option<Counted>) {
         if before.is_none() && now.is_none() {
             return;
         }
-        self.add(before.as_ref(), -1);
+        self.add(before, -1);
         self.add(now.as_ref(), 1);
         self.operations.push((listed.head.id, listed.version, now));
     }

@@ -18,11 +18,15 @@ pub fn with_seen<'a>(declared: Vec<Layer>, seen: impl IntoIterator<Item = &'a La
     layers
 }
 
+/// Whether a layer sends the same again. Who plans anew stands above the sender, and makes another proposal of it.
+fn repeats(layer: &Layer) -> bool {
+    layer.classes().iter().any(|class| *class != RetryClass::Replanning)
+}
+
 /// How many sends one attempt on record can stand for: the product over the layers that retry and made no attempt of their
 /// own. They are named, the first first.
 pub fn hidden_sends<'l>(layers: &'l [Layer], seen: &[&LayerName]) -> (Attempts, Vec<&'l LayerName>) {
-    let below: Vec<&Layer> =
-        layers.iter().filter(|layer| layer.is_retrying() && !seen.contains(&&layer.name)).collect();
+    let below: Vec<&Layer> = layers.iter().filter(|layer| repeats(layer) && !seen.contains(&&layer.name)).collect();
     let product = below.iter().filter_map(|layer| layer.attempts).fold(Attempts::Fixed(1), Attempts::times);
     (product, below.into_iter().map(|layer| &layer.name).collect())
 }
@@ -31,9 +35,7 @@ pub fn hidden_sends<'l>(layers: &'l [Layer], seen: &[&LayerName]) -> (Attempts, 
 /// destination proves anything (3.4.1).
 pub fn contradicts_contract(layers: &[Layer], sender: Option<&LayerName>, contract: &Contract) -> Option<Finding> {
     let says_off = contract.layer_retries == Some(LayerRetries::Off);
-    // Who plans anew stands above the sender and makes another proposal of it.
-    let repeats = |layer: &&Layer| layer.classes().iter().any(|class| *class != RetryClass::Replanning);
-    let repeating: Vec<Layer> = layers.iter().filter(repeats).cloned().collect();
+    let repeating: Vec<Layer> = layers.iter().filter(|layer| repeats(layer)).cloned().collect();
     let retries = says_off && retries_beside(&repeating, sender) == Some(LayerRetries::On);
     retries.then(|| {
         let others = repeating.iter().filter(|layer| Some(&layer.name) != sender && layer.is_retrying());

@@ -87,6 +87,27 @@ impl Statement {
         }
     }
 
+    /// Only the first of state, tool and destination is found by an index, the state as the most telling: a planner that
+    /// knows nothing of how they are spread would as soon walk another. From it the bare column is hidden.
+    fn and_counted_filters(&mut self, query: &OperationQuery) {
+        let filters = [
+            ("c.state = ?", "(c.state || '') = ?", &query.state),
+            ("c.tool = ?", "(c.tool || '') = ?", &query.tool),
+            ("c.destination = ?", "(c.destination || '') = ?", &query.destination),
+        ];
+        let told_of =
+            filters.into_iter().filter_map(|(bare, hidden, value)| Some((bare, hidden, told(value.as_deref()?))));
+        for (index, (bare, hidden, value)) in told_of.enumerate() {
+            self.and(if index == 0 { bare } else { hidden }, vec![value.into()]);
+        }
+        if let Some(mode) = query.mode {
+            self.and("operation.mode = ?", vec![mode.name().into()]);
+        }
+        if query.without_key {
+            self.and("operation.key_given = FALSE", Vec::new());
+        }
+    }
+
     /// What waits for a person, as the queue is filtered.
     fn and_waits(&mut self, query: &QueueQuery, assignee: Option<&str>) {
         self.and("attention_rank IS NOT NULL", Vec::new());
@@ -152,48 +173,32 @@ pub(super) fn counted_statement(query: &OperationQuery, after: Option<(Timestamp
     let columns = LISTED.split(", ").map(|column| format!("operation.{column}")).collect::<Vec<_>>().join(", ");
     let mut statement = Statement { sql: format!("SELECT {columns} FROM "), args: vec![WORKSPACE.into()] };
     let mut attempted = attempted(query);
+    let first = attempted.next();
     // The order of the tables is ours: SQLite keeps it in a CROSS JOIN, and walks the first by its index.
-    let first = match attempted.next() {
-        Some((dimension, name)) => {
-            let text = "outcome_attempt AS a CROSS JOIN outcome_operation AS c CROSS JOIN operation
-                WHERE a.workspace_id = $1 AND a.dimension = ? AND a.name = ? AND c.workspace_id = a.workspace_id
-                AND c.op_id = a.op_id AND operation.workspace_id = c.workspace_id AND operation.op_id = c.op_id";
-            statement.push(text, vec![dimension.name().into(), name.into()]);
-            "a"
-        }
-        None => {
-            let text = "outcome_operation AS c CROSS JOIN operation WHERE c.workspace_id = $1
-                AND operation.workspace_id = c.workspace_id AND operation.op_id = c.op_id";
-            statement.push(text, Vec::new());
-            "c"
-        }
-    };
+    if let Some((dimension, name)) = first {
+        let text = "outcome_attempt AS a CROSS JOIN outcome_operation AS c CROSS JOIN operation
+            WHERE a.workspace_id = $1 AND a.dimension = ? AND a.name = ? AND c.workspace_id = a.workspace_id
+            AND c.op_id = a.op_id AND operation.workspace_id = c.workspace_id AND operation.op_id = c.op_id";
+        statement.push(text, vec![dimension.name().into(), name.into()]);
+    } else {
+        let text = "outcome_operation AS c CROSS JOIN operation WHERE c.workspace_id = $1
+            AND operation.workspace_id = c.workspace_id AND operation.op_id = c.op_id";
+        statement.push(text, Vec::new());
+    }
     for (dimension, name) in attempted {
         statement.and(HAS_ATTEMPT, vec![dimension.name().into(), name.into()]);
     }
-    for (condition, value) in
-        [("c.state = ?", &query.state), ("c.tool = ?", &query.tool), ("c.destination = ?", &query.destination)]
-    {
-        if let Some(value) = value {
-            statement.and(condition, vec![told(value).into()]);
-        }
-    }
-    if let Some(mode) = query.mode {
-        statement.and("operation.mode = ?", vec![mode.name().into()]);
-    }
-    if query.without_key {
-        statement.and("operation.key_given = FALSE", Vec::new());
-    }
+    statement.and_counted_filters(query);
     let (since, until) = window(query);
-    let is_by_attempt = first == "a";
-    let between =
-        if is_by_attempt { "a.first_at >= ? AND a.first_at < ?" } else { "c.first_at >= ? AND c.first_at < ?" };
+    let (between, before, order) = if first.is_some() {
+        ("a.first_at >= ? AND a.first_at < ?", "(a.first_at, a.op_id) < (?, ?)", "a.first_at DESC, a.op_id DESC")
+    } else {
+        ("c.first_at >= ? AND c.first_at < ?", "(c.first_at, c.op_id) < (?, ?)", "c.first_at DESC, c.op_id DESC")
+    };
     statement.and(between, vec![since.into(), until.into()]);
     if let Some((at, id)) = after {
-        let before = if is_by_attempt { "(a.first_at, a.op_id) < (?, ?)" } else { "(c.first_at, c.op_id) < (?, ?)" };
         statement.and(before, vec![at.into(), id.into()]);
     }
-    let order = if is_by_attempt { "a.first_at DESC, a.op_id DESC" } else { "c.first_at DESC, c.op_id DESC" };
     statement.order(order, i64::from(page_size(query.limit)) + 1);
     statement
 }
