@@ -25,7 +25,7 @@ function lines(): string {
 async function counted(page: Page, url: string): Promise<void> {
   await expect(async () => {
     await page.goto(url);
-    await expect(page.getByText('3 operations · 5 attempts')).toBeVisible({ timeout: 1_000 });
+    await expect(page.getByText('3 operations · 5 attempts', { exact: true })).toBeVisible({ timeout: 1_000 });
     await expect(page.getByText('everything on record is counted')).toBeVisible({ timeout: 1_000 });
   }).toPass({ timeout: 30_000 });
   await hydrated(page);
