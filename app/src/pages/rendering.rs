@@ -1,17 +1,30 @@
 //! What pages look like as HTML, from hand-made values: nothing that others wrote becomes markup, and nothing that an
 //! operator needs is left to colour or to script.
 
+use std::collections::BTreeMap;
+
 use leptos::prelude::*;
 use leptos_meta::provide_meta_context;
 use tallystick_domain::decision::Verdict;
 use tallystick_domain::evidence::Strength;
+use tallystick_domain::layers::with_seen;
+use tallystick_domain::name::{LayerName, ToolName};
 use tallystick_domain::operation::{Doubt, Mark, State};
+use tallystick_domain::sums::{Sum, Times};
+use tallystick_domain::time::Timestamp;
+use tallystick_domain::tool::Tool;
+use tallystick_domain::view::approvals::{ApprovalGroup, ApprovalLine, ApprovalsView, UntilView};
 use tallystick_domain::view::decision::{ActionView, DecisionView, FactView};
+use tallystick_domain::view::layers::{LayersView, SeenStack, layer_row, layers_view};
 use tallystick_domain::view::list::RowView;
+use tallystick_domain::view::outcomes::{
+    BreakdownView, OutcomesView, Window, bar, both_in_words, breakdown, figures, layer_shares, rule, standing, ticks,
+};
 use tallystick_domain::view::rules::RuleLine;
 use tallystick_domain::view::state::{TallyGroup, TallyView, WindowView, state_badge};
-use tallystick_domain::view::{ChipView, Moment};
+use tallystick_domain::view::{ChipView, Lens, Moment, TimePrinter};
 
+use super::{approvals, layers, outcomes};
 use crate::api::ApiError;
 use crate::components::decision::decision;
 use crate::components::notice::{empty, failed, loading, more};
@@ -148,4 +161,114 @@ fn a_page_needs_neither_inline_styles_nor_handlers() {
     for page in [table, decided] {
         assert!(!page.contains(" style=") && !page.contains(" onclick"), "{page}");
     }
+}
+
+fn sum(operations: i64, attempts: i64) -> Sum {
+    Sum { operations, attempts, uncertain: 1, ..Sum::default() }
+}
+
+fn outcomes_page(name: &str) -> OutcomesView {
+    let window = (Timestamp::from_micros(0), Timestamp::from_micros(86_400_000_000));
+    let names = BTreeMap::new();
+    let lens = Lens { now: window.1, times: &Utc, names: &names };
+    let bars = [sum(3, 5), Sum::default()];
+    let (ticks, top) = ticks(&bars);
+    let by_name = [(name.to_owned(), sum(3, 5))];
+    OutcomesView {
+        window: Window::Week,
+        span: name.into(),
+        zone: "UTC".into(),
+        rule: rule(Window::Week),
+        words: both_in_words(3, 5),
+        is_empty: false,
+        standing: standing(2, window.0, &lens),
+        figures: figures(&sum(3, 5), 0, |_| 0, &Times::default(), window),
+        bars: bars.iter().map(|sum| bar(sum, window, top, Window::Week, &lens)).collect(),
+        ticks,
+        tools: breakdown(&by_name, |_| None, "tool", window),
+        destinations: BreakdownView::default(),
+        states: Vec::new(),
+        layers: layer_shares(&by_name, window),
+        marks: Vec::new(),
+        as_of: moment(),
+        sequence: "1".into(),
+    }
+}
+
+/// Prints UTC days alone: enough for a page.
+struct Utc;
+
+impl TimePrinter for Utc {
+    fn day(&self, _: Timestamp) -> String {
+        "5 Oct 2026".into()
+    }
+    fn clock(&self, _: Timestamp) -> String {
+        "00:00:00".into()
+    }
+    fn full(&self, _: Timestamp) -> String {
+        "2026-10-05 00:00 UTC".into()
+    }
+}
+
+#[test]
+fn the_chart_is_hidden_from_those_who_listen_and_its_table_says_the_same() {
+    let page = html(|| outcomes::content(outcomes_page("pay")));
+    let charts = page.split("<svg").filter_map(|svg| svg.split("</svg>").next()?.split_once('>'));
+    let (head, drawn) = charts.filter(|(head, _)| head.contains("class=\"chart\"")).last().unwrap();
+    assert!(head.contains("aria-hidden=\"true\""), "{head}");
+    // Nothing in it can be reached by a key that is not in the table.
+    assert_eq!((drawn.matches("<a ").count(), drawn.matches("tabindex=\"-1\"").count()), (1, 1), "{drawn}");
+    for words in ["<caption", "scope=\"row\"", "3 operations · 5 attempts", "2 changes are not counted yet", "1.67"] {
+        assert!(page.contains(words), "{words} is missing in {page}");
+    }
+}
+
+#[test]
+fn the_three_pages_take_no_markup_from_others_and_need_no_inline_style() {
+    let outcomes = html(|| outcomes::content(outcomes_page(TRICK)));
+    let tool = Tool::undeclared(ToolName::parse("pay<script>").unwrap());
+    let seen = [(LayerName::parse("sdk<script>").unwrap(), 3)];
+    let found = layers_in_use(&tool, &seen);
+    let layers = html(|| layers::content(found));
+    for page in [outcomes, layers] {
+        assert!(!page.contains("<script") && !page.contains("<img"), "{page}");
+        assert!(!page.contains(" style=") && !page.contains(" onclick"), "{page}");
+    }
+}
+
+fn layers_in_use(tool: &Tool, seen: &[(LayerName, i64)]) -> LayersView {
+    let all = with_seen(Vec::new(), seen.iter().map(|(layer, _)| layer));
+    let stack = SeenStack { tool, layers: &all, declared: 0, seen, most: None };
+    layers_view(vec![layer_row(&stack)], Vec::new(), 100, "1".into())
+}
+
+#[test]
+fn an_approval_leads_to_its_form_and_says_what_it_counts() {
+    let line = ApprovalLine {
+        href: "/operations/0190".into(),
+        key: TRICK.into(),
+        target: "pay → psp".into(),
+        stake: None,
+        asker: TRICK.into(),
+        age: "4 min".into(),
+        since: moment(),
+        until: UntilView { words: "no time limit".into(), at: None, is_over: false },
+        form: ("/operations/0190/approve".into(), "Approve".into()),
+        notes: vec![TRICK.into()],
+        changes: Vec::new(),
+    };
+    let title = "1 new proposal";
+    let group = ApprovalGroup { id: "new".into(), title: title.into(), note: "why".into(), rows: vec![line] };
+    let view = ApprovalsView {
+        words: "1 operation waits for an authorization".into(),
+        groups: vec![group],
+        left_out: vec![("Awaits approval: the 1 most urgent of 7 are shown".into(), "/?reason=awaits_approval".into())],
+        as_of: moment(),
+        sequence: "1".into(),
+    };
+    let page = html(|| approvals::content(view));
+    for words in [title, "/operations/0190/approve", "the 1 most urgent of 7", "/?reason=awaits_approval"] {
+        assert!(page.contains(words), "{words} is missing in {page}");
+    }
+    assert!(!page.contains("<script") && !page.contains(" style="), "{page}");
 }
