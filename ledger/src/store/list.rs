@@ -87,18 +87,13 @@ impl Statement {
         }
     }
 
-    /// Only the first of state, tool and destination is found by an index, the state as the most telling: a planner that
-    /// knows nothing of how they are spread would as soon walk another. From it the bare column is hidden.
     fn and_counted_filters(&mut self, query: &OperationQuery) {
-        let filters = [
-            ("c.state = ?", "(c.state || '') = ?", &query.state),
-            ("c.tool = ?", "(c.tool || '') = ?", &query.tool),
-            ("c.destination = ?", "(c.destination || '') = ?", &query.destination),
-        ];
-        let told_of =
-            filters.into_iter().filter_map(|(bare, hidden, value)| Some((bare, hidden, told(value.as_deref()?))));
-        for (index, (bare, hidden, value)) in told_of.enumerate() {
-            self.and(if index == 0 { bare } else { hidden }, vec![value.into()]);
+        let filters =
+            [("c.state = ?", &query.state), ("c.tool = ?", &query.tool), ("c.destination = ?", &query.destination)];
+        for (condition, value) in filters {
+            if let Some(value) = value {
+                self.and(condition, vec![told(value).into()]);
+            }
         }
         if let Some(mode) = query.mode {
             self.and("operation.mode = ?", vec![mode.name().into()]);

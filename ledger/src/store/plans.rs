@@ -180,10 +180,6 @@ fn outcomes() -> Vec<(&'static str, Statement)> {
     vec![
         ("outcome_by_first", counted(window())),
         ("outcome_by_state", counted(OperationQuery { state: Some("uncertain".into()), ..window() })),
-        (
-            "outcome_by_state",
-            counted(OperationQuery { state: Some("uncertain".into()), tool: Some("x".into()), ..window() }),
-        ),
         ("outcome_by_tool", counted(OperationQuery { tool: Some("x".into()), ..window() })),
         ("outcome_by_destination", counted(OperationQuery { destination: Some("x".into()), ..window() })),
         ("outcome_attempt_by_name", counted(OperationQuery { layer: Some("x".into()), ..window() })),

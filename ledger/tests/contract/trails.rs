@@ -26,8 +26,8 @@ on_both! {
     every_public_write_leaves_a_trail,
 }
 
-/// Writes that keep no business record: sums of what is on record, browser sessions, how a person likes to see a list, who is about to read at a
-/// destination, and what only tests can do.
+/// Writes that keep no business record: sums that can be counted again, browser sessions, how a person likes to see a list,
+/// who is about to read at a destination, and what only tests can do.
 const WITHOUT_TRAIL: [&str; 10] = [
     "count_outcomes",
     "save_view",
