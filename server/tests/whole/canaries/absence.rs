@@ -102,7 +102,10 @@ async fn an_early_look_up(without: Without) -> u32 {
 async fn a_cancel_before_the_send(without: Without) -> u32 {
     let mut scene = Scene::start(false, "2xx_only").await;
     let cancel = json!({"noop_on_absent": true, "commutative": false});
-    let contract = json!({"stores": "2xx_only", "client_deadline_s": PATIENT_S, "cancel_by_key": cancel});
+    // It is judged again with each look-up, and those come close together.
+    let contract = json!({
+        "stores": "2xx_only", "client_deadline_s": PATIENT_S, "lookup_span_s": 60, "cancel_by_key": cancel
+    });
     scene.declare("charge", contract).await;
     scene.destination.set_plan(forgetful(&[]));
     let sleeper = asleep(&mut scene).await;
