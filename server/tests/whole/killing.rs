@@ -65,7 +65,7 @@ async fn frozen(on_postgres: bool) {
     scene.authorise(1).await;
     let sleeper = scene.process(Some("between_check_and_write"));
     sleeper.wait_for_hits(1);
-    sleeper.signal("STOP");
+    scene.freeze(&sleeper).await;
     let other = scene.process(None);
     let mut wake = scene.ledger.wake();
     // Past the lease, past settle, past several look-ups that find nothing.

@@ -9,7 +9,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::json;
-use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
 use tallystick_destination::{Destination, Plan};
 use tallystick_domain::action::{Act, ActionInput};
 use tallystick_domain::evidence::Trust;
@@ -196,6 +197,28 @@ impl Scene {
     pub async fn pass_by(&mut self, time: Duration) {
         self.offset += time;
         self.ledger.set_clock_offset(i64::try_from(self.offset.as_micros()).unwrap()).await.unwrap();
+    }
+
+    /// SIGSTOP, while it writes nothing: who stands still in the middle of a commit keeps the embedded record from everybody,
+    /// which is not what is looked at here.
+    pub async fn freeze(&self, process: &Process) {
+        process.signal("STOP");
+        while !self.can_be_written().await {
+            process.signal("CONT");
+            tokio::task::yield_now().await;
+            process.signal("STOP");
+        }
+    }
+
+    async fn can_be_written(&self) -> bool {
+        if self.database.is_some() {
+            return true;
+        }
+        let options: SqliteConnectOptions = self.url.parse().unwrap();
+        let mut connection = options.busy_timeout(Duration::ZERO).connect().await.unwrap();
+        let is_free = connection.execute("BEGIN IMMEDIATE").await.is_ok();
+        connection.close().await.unwrap();
+        is_free
     }
 
     /// Nothing is sent to the destination while it is paused.

@@ -29,7 +29,7 @@ async fn asleep(scene: &mut Scene) -> Process {
     scene.authorise(1).await;
     let sleeper = scene.process(Some("between_check_and_write"));
     sleeper.wait_for_hits(1);
-    sleeper.signal("STOP");
+    scene.freeze(&sleeper).await;
     sleeper
 }
 
