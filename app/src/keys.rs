@@ -168,7 +168,14 @@ fn move_by(step: i32) {
     let link =
         |selector| row.query_selector(selector).ok().flatten().and_then(|link| link.dyn_into::<HtmlElement>().ok());
     match link(".rows__select") {
-        Some(select) => select.click(),
+        Some(select) => {
+            // At once, so that the next key goes on from here and need not wait for the page.
+            for other in &rows {
+                drop(other.class_list().remove_1("rows__row--chosen"));
+            }
+            drop(row.class_list().add_1("rows__row--chosen"));
+            select.click();
+        }
         None => {
             if let Some(key) = link("th a") {
                 // Fails only for an element that cannot have the focus.

@@ -3,6 +3,8 @@
 
 use leptos::html::{Dialog, Input};
 use leptos::prelude::*;
+use leptos_router::NavigateOptions;
+use leptos_router::hooks::use_navigate;
 use tallystick_domain::view::encoded;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, KeyboardEvent};
@@ -72,19 +74,24 @@ pub fn Palette() -> impl IntoView {
         }
         event.prevent_default();
     };
+    // An option is no link of its own: who reads by ear hears one thing, not two. A click goes where its address says.
+    let navigate = use_navigate();
     let option = move |(index, command): (usize, Command)| {
         let Command { kind, label, href } = command;
+        let navigate = navigate.clone();
         view! {
             <li
                 id=format!("command-{index}")
                 class="palette__line"
                 role="option"
                 aria-selected=move || (at.get() == index).to_string()
+                on:click=move |_| {
+                    close();
+                    navigate(&href, NavigateOptions::default());
+                }
             >
-                <a href=href tabindex="-1" on:click=move |_| close()>
-                    <span class="quiet">{kind} ": "</span>
-                    {label}
-                </a>
+                <span class="quiet">{kind} ": "</span>
+                {label}
             </li>
         }
     };
@@ -109,18 +116,18 @@ pub fn Palette() -> impl IntoView {
                 on:keydown=on_key
             />
             <ul id="commands" role="listbox" aria-label="Commands">
-                {move || shown.get().into_iter().enumerate().map(option).collect_view()}
+                {move || shown.get().into_iter().enumerate().map(option.clone()).collect_view()}
             </ul>
         </dialog>
     }
     .into_any()
 }
 
-/// Presses the link of a line.
+/// Presses a line.
 fn follow(index: usize) {
-    let found = document().query_selector(&format!("#command-{index} a")).ok().flatten();
-    if let Some(link) = found.and_then(|link| link.dyn_into::<HtmlElement>().ok()) {
-        link.click();
+    let found = document().query_selector(&format!("#command-{index}")).ok().flatten();
+    if let Some(line) = found.and_then(|line| line.dyn_into::<HtmlElement>().ok()) {
+        line.click();
     }
 }
 

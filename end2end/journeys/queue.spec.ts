@@ -37,7 +37,7 @@ test('equal ones are one line, and the line leads to its members', async ({ page
   await expectAccessible(page);
   await picture(page, 'queue-groups');
   const charges = groups.filter({ hasText: 'payments.charge' });
-  await expect(charges).toContainText('timed out');
+  await expect(charges).toContainText('Timed out');
   await expect(charges.locator('td.number')).toHaveText('4');
   await charges.getByRole('link').click();
   await expect(keys(page)).toHaveCount(4);
@@ -104,7 +104,7 @@ test('everything a page offers is found by name', async ({ page, startServer }) 
   await page.keyboard.press('Control+k');
   const field = page.getByRole('combobox', { name: /^Type a command/ });
   await expect(field).toBeFocused();
-  await expect(page.getByRole('option').first()).toBeVisible();
+  await expect(page.getByRole('listbox', { name: 'Commands' }).getByRole('option').first()).toBeVisible();
   await expectAccessible(page);
   await picture(page, 'palette');
   await field.fill('order by stake');

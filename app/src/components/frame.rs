@@ -112,7 +112,7 @@ fn live_words(status: Status) -> AnyView {
 
 fn brand() -> AnyView {
     view! {
-        <a class="brand" href="/">
+        <a class="brand" href="/" aria-label="Tallystick">
             {icon("tally")}
             <span>"Tallystick"</span>
         </a>
