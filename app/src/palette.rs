@@ -7,7 +7,7 @@ use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 use tallystick_domain::view::encoded;
 use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlElement, KeyboardEvent};
+use web_sys::{HtmlElement, KeyboardEvent};
 
 use crate::keys::listen;
 
@@ -136,9 +136,10 @@ fn on_page() -> Vec<Command> {
     let mut commands: Vec<Command> = Vec::new();
     for (selector, kind) in SOURCES {
         let Ok(found) = document().query_selector_all(selector) else { continue };
-        let links = (0..found.length()).filter_map(|at| found.get(at)?.dyn_into::<Element>().ok());
+        let links = (0..found.length()).filter_map(|at| found.get(at)?.dyn_into::<HtmlElement>().ok());
         for link in links {
-            let label = link.text_content().unwrap_or_default();
+            // As it is seen: parts that stand apart are words apart.
+            let label = link.inner_text();
             let label = label.split_whitespace().collect::<Vec<_>>().join(" ");
             let Some(href) = link.get_attribute("href").filter(|_| !label.is_empty()) else { continue };
             let command = Command { kind, label, href };
