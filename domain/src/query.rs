@@ -45,19 +45,15 @@ pub const UNTOLD: &str = "-";
 
 named! {
     /// Orders of the queue.
+    #[derive(Default)]
     QueueOrder {
         /// What loses its safe option soonest, then what has most at stake, then what waits longest.
+        #[default]
         Urgency = "urgency",
         /// What waits longest first.
         Age = "age",
         /// The largest amount first, whatever its currency; what has none comes last.
         Stake = "stake",
-    }
-}
-
-impl Default for QueueOrder {
-    fn default() -> Self {
-        Self::Urgency
     }
 }
 

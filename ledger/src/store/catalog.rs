@@ -23,6 +23,21 @@ struct Kept {
     scopes: HashMap<String, Option<Scope>>,
 }
 
+/// What is known of one declaration.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Known<T> {
+    /// It was not read under this token.
+    Unread,
+    /// As it was read; none where there is none.
+    Read(Option<T>),
+}
+
+impl<T: Clone> Known<T> {
+    fn of(kept: Option<&Option<T>>) -> Self {
+        kept.map_or(Self::Unread, |read| Self::Read(read.clone()))
+    }
+}
+
 /// What this process keeps, shared by its transactions.
 #[derive(Clone, Default)]
 pub(crate) struct Catalog(Arc<Mutex<Kept>>);
@@ -56,8 +71,8 @@ impl Standing {
         Some(self.catalog.lock()).filter(|kept| kept.token == self.token)
     }
 
-    pub(super) fn tool(&self, name: &str) -> Option<Option<Tool>> {
-        self.kept()?.tools.get(name).cloned()
+    pub(super) fn tool(&self, name: &str) -> Known<Tool> {
+        self.kept().map_or(Known::Unread, |kept| Known::of(kept.tools.get(name)))
     }
 
     pub(super) fn keep_tool(&self, name: &str, tool: Option<&Tool>) {
@@ -76,8 +91,8 @@ impl Standing {
         }
     }
 
-    pub(super) fn scope(&self, destination: &str) -> Option<Option<Scope>> {
-        self.kept()?.scopes.get(destination).cloned()
+    pub(super) fn scope(&self, destination: &str) -> Known<Scope> {
+        self.kept().map_or(Known::Unread, |kept| Known::of(kept.scopes.get(destination)))
     }
 
     pub(super) fn keep_scope(&self, destination: &str, scope: Option<&Scope>) {
@@ -86,8 +101,8 @@ impl Standing {
         }
     }
 
-    pub(super) fn setting(&self, name: &str) -> Option<Option<(String, u64)>> {
-        self.kept()?.settings.get(name).cloned()
+    pub(super) fn setting(&self, name: &str) -> Known<(String, u64)> {
+        self.kept().map_or(Known::Unread, |kept| Known::of(kept.settings.get(name)))
     }
 
     pub(super) fn keep_setting(&self, name: &str, setting: Option<&(String, u64)>) {
@@ -106,11 +121,11 @@ mod tests {
         let catalog = Catalog::default();
         let early = catalog.under("a".into());
         early.keep_setting("zone", Some(&("UTC".into(), 1)));
-        assert_eq!(catalog.under("a".into()).setting("zone"), Some(Some(("UTC".into(), 1))));
+        assert_eq!(catalog.under("a".into()).setting("zone"), Known::Read(Some(("UTC".into(), 1))));
         let late = catalog.under("b".into());
-        assert_eq!(late.setting("zone"), None);
+        assert_eq!(late.setting("zone"), Known::Unread);
         // Who still stands under the earlier token neither reads nor keeps under the later one.
         early.keep_setting("zone", Some(&("UTC".into(), 1)));
-        assert_eq!((early.setting("zone"), late.setting("zone")), (None, None));
+        assert_eq!((early.setting("zone"), late.setting("zone")), (Known::Unread, Known::Unread));
     }
 }

@@ -4,6 +4,7 @@ use tallystick_domain::name::PrincipalId;
 use tallystick_domain::permission::{Actor, Role};
 use tallystick_domain::time::Timestamp;
 
+use super::catalog::Known;
 use super::table::Table;
 use super::value::{Cells, Value, known};
 use super::{Tx, WORKSPACE};
@@ -250,7 +251,9 @@ impl Tx {
 
     /// A setting with its version.
     pub(crate) async fn setting(&mut self, name: &str) -> Result<Option<(String, u64)>, LedgerError> {
-        if let Some(setting) = self.seen.standing.as_ref().and_then(|standing| standing.setting(name)) {
+        if let Some(standing) = &self.seen.standing
+            && let Known::Read(setting) = standing.setting(name)
+        {
             return Ok(setting);
         }
         let row = self.fetch_one(SETTING, vec![WORKSPACE.into(), name.into()]).await?;

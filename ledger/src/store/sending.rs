@@ -8,6 +8,7 @@ use tallystick_domain::lease::Scope;
 use tallystick_domain::name::{DestinationName, OperationId};
 use tallystick_domain::time::Timestamp;
 
+use super::catalog::Known;
 use super::table::Table;
 use super::value::{Cells, to_json};
 use super::{Conn, Tx, WORKSPACE, postgres};
@@ -201,7 +202,9 @@ impl Tx {
 
     /// The scope of a destination as configured now.
     pub(crate) async fn destination_scope(&mut self, name: &str) -> Result<Option<Scope>, LedgerError> {
-        if let Some(scope) = self.seen.standing.as_ref().and_then(|standing| standing.scope(name)) {
+        if let Some(standing) = &self.seen.standing
+            && let Known::Read(scope) = standing.scope(name)
+        {
             return Ok(scope);
         }
         let scope = self.destination(name, false).await?.map(|found| found.scope);

@@ -6,7 +6,7 @@ use tallystick_domain::permission::Actor;
 use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::Tool;
 
-use super::catalog::Standing;
+use super::catalog::{Known, Standing};
 use super::table::Table;
 use super::value::{Cells, known, to_json};
 use super::{Tx, WORKSPACE};
@@ -69,7 +69,9 @@ impl Tx {
         if let Some(tool) = self.seen.tools.get(name) {
             return Ok(tool.clone());
         }
-        if let Some(tool) = self.seen.standing.as_ref().and_then(|standing| standing.tool(name)) {
+        if let Some(standing) = &self.seen.standing
+            && let Known::Read(tool) = standing.tool(name)
+        {
             return Ok(tool);
         }
         let row = self.fetch_one(TOOL, vec![WORKSPACE.into(), name.into()]).await?;
