@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -112,14 +112,15 @@ pub struct Dawdler {
     /// How long it takes from its claim to its dispatch.
     pub takes: Duration,
     pub is_over: Arc<AtomicBool>,
+    /// How often a key had run out.
+    pub too_old: Arc<AtomicU32>,
 }
 
 impl Dawdler {
-    /// Works until the run is over; how often a key had run out.
-    pub fn start(self) -> JoinHandle<u32> {
+    /// Works until the run is over.
+    pub fn start(self) -> JoinHandle<()> {
         tokio::spawn(async move {
             let worker = Worker { name: "dawdler".into(), incarnation: "dawdler".into() };
-            let mut too_old = 0;
             while !self.is_over.load(Ordering::SeqCst) {
                 let request = ClaimRequest {
                     worker: worker.clone(),
@@ -137,10 +138,10 @@ impl Dawdler {
                 }
                 tokio::time::sleep(if repeats.is_empty() { REST } else { self.takes }).await;
                 for one in repeats {
-                    too_old += u32::from(self.carry_out(&worker, one).await);
+                    let is_too_old = self.carry_out(&worker, one).await;
+                    self.too_old.fetch_add(u32::from(is_too_old), Ordering::SeqCst);
                 }
             }
-            too_old
         })
     }
 
