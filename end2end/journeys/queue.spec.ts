@@ -76,6 +76,17 @@ test('the list has other orders, and one of them is kept under a name', async ({
   await page.getByRole('button', { name: 'Forget the view Oldest first' }).click();
   await expect(page.getByText('The view is forgotten')).toBeVisible();
   await expect(page.locator('.views__link')).toHaveCount(0);
+
+  // What was said is said once: it is no part of the list, and goes into none of its links.
+  await page.goto(`${server.url}/operations?limit=2&state=uncertain`);
+  await hydrated(page);
+  await page.locator('.views summary').click();
+  await page.getByLabel('Name of this view').fill('Doubts');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await expect(page.getByText('The view is saved')).toBeVisible();
+  expect(await page.getByRole('link', { name: 'Next rows' }).getAttribute('href')).not.toContain('view=');
+  await page.goto(`${server.url}/operations?view=forgotten`);
+  await expect(page.getByRole('link', { name: 'Clear' })).toHaveCount(0);
 });
 
 test('many rows are chosen by Shift, with the mouse and from the keyboard', async ({ page, startServer }) => {

@@ -1,5 +1,5 @@
-//! What runs beside requests: the sweeper, what goes on with workflows and bulk actions, what counts, and the signals that end the
-//! process. Every task has an owner that awaits it.
+//! What runs beside requests: the sweeper, what goes on with workflows and bulk actions, what counts, and the signals that
+//! end the process. Every task has an owner that awaits it.
 
 use std::io;
 use std::time::Duration;

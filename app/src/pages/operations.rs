@@ -34,7 +34,7 @@ pub fn OperationsPage() -> impl IntoView {
 /// What the page shows.
 pub fn content(view: OperationsView, asked: &Pairs) -> AnyView {
     // What is chosen belongs to these rows and no others: it goes into no link but those that choose.
-    let pairs = &without(asked, &[PARAMETER]);
+    let pairs = &without(asked, &[PARAMETER, "view", "not_saved"]);
     let boxes = boxes(view.choosing.as_ref());
     let here = address("/operations", pairs);
     let is_filtered = pairs.iter().any(|(name, value)| name != "limit" && !value.is_empty());

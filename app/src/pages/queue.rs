@@ -57,11 +57,11 @@ pub fn content(view: QueueView, asked: &Pairs) -> AnyView {
         (true, false) => empty("Nothing waits for this reason", "Others do: take the filter away to see them."),
         (false, _) => operation_table(caption(view.order), rows, orders(view.order, pairs)),
     };
+    let is_grouped = view.groups.is_some();
     let list = match view.groups {
         Some((groups, is_cut)) => groups_of(groups, is_cut, pairs),
         None => list,
     };
-    let is_grouped = value(pairs, "grouped").is_some();
     let next = view
         .next
         .filter(|_| !is_grouped)
@@ -79,7 +79,7 @@ pub fn content(view: QueueView, asked: &Pairs) -> AnyView {
         .choosing
         .filter(|_| count > 0 && !is_grouped)
         .map(|view| choosing(&view, asked, |to| address("/", &with(pairs, PARAMETER, to)), count));
-    let panel = view.chosen.filter(|_| !is_grouped).map(|chosen| panel(chosen, &here, &view.total));
+    let panel = view.chosen.map(|chosen| panel(chosen, &here, &view.total));
     view! {
         <div class="split">
             <section class="split__list" aria-labelledby="queue-title">

@@ -1,5 +1,6 @@
-//! What is declared rarely and read in every transaction: tools, sources, settings, the scopes of destinations. A process keeps what it has read for as
-//! long as the record's token for it stays the same; every transaction reads the token with its clock.
+//! What is declared rarely and read in every transaction: tools, sources, settings, the scopes of destinations. A process
+//! keeps what it has read for as long as the record's token for it stays the same; every transaction reads the token with
+//! its clock.
 //!
 //! The token is changed by the database itself (migration `0007_catalog`), whoever writes: another process, an older build, a
 //! person with `psql`. It is random, so that a restored copy whose declarations then go another way is never taken for

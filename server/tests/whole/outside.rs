@@ -84,22 +84,14 @@ impl Outside {
 
     async fn carry_out(&mut self, worker: &Worker, claimed: Claimed) -> Option<()> {
         let id = claimed.operation.head.id.clone();
-        let source = SourceName::parse("executor/robot").unwrap();
-        let request = DispatchRequest {
-            epoch: claimed.epoch,
-            worker: worker.clone(),
-            source: source.clone(),
-            layer: None,
-            wire: None,
-            wire_hash: None,
-        };
+        let request = dispatch_of(worker, &claimed);
         let dispatched = self.ledger.dispatch(&robot(), &id, request).await;
         self.survives()?;
         let Ok(dispatched) = dispatched else { return Some(()) };
         let key = dispatched.destination_key.unwrap();
         let end = send(self.destination, key.as_str(), &claimed.arguments).await;
         self.survives()?;
-        let _ = self.ledger.report_outcome(&robot(), &id, claimed.epoch, &source, end).await;
+        let _ = self.ledger.report_outcome(&robot(), &id, claimed.epoch, &source(), end).await;
         self.survives()
     }
 }
@@ -148,24 +140,32 @@ impl Dawdler {
     /// Whether its key had run out.
     async fn carry_out(&self, worker: &Worker, claimed: Claimed) -> bool {
         let id = claimed.operation.head.id.clone();
-        let source = SourceName::parse("executor/robot").unwrap();
-        let request = DispatchRequest {
-            epoch: claimed.epoch,
-            worker: worker.clone(),
-            source: source.clone(),
-            layer: None,
-            wire: None,
-            wire_hash: None,
-        };
+        let request = dispatch_of(worker, &claimed);
         match self.ledger.dispatch(&robot(), &id, request).await {
             Ok(dispatched) => {
                 let key = dispatched.destination_key.unwrap();
                 let end = send(self.destination, key.as_str(), &claimed.arguments).await;
-                let _ = self.ledger.report_outcome(&robot(), &id, claimed.epoch, &source, end).await;
+                let _ = self.ledger.report_outcome(&robot(), &id, claimed.epoch, &source(), end).await;
                 false
             }
             Err(refused) => refused.to_string().contains("the key is too old"),
         }
+    }
+}
+
+fn source() -> SourceName {
+    SourceName::parse("executor/robot").unwrap()
+}
+
+/// It builds its requests itself, and tells nothing of them.
+fn dispatch_of(worker: &Worker, claimed: &Claimed) -> DispatchRequest {
+    DispatchRequest {
+        epoch: claimed.epoch,
+        worker: worker.clone(),
+        source: source(),
+        layer: None,
+        wire: None,
+        wire_hash: None,
     }
 }
 

@@ -76,7 +76,8 @@ impl Reader {
         let lens = self.lens(queue.page.as_of, &names);
         let rows: Vec<_> = queue.page.rows.iter().map(|listed| listed_row(listed, &lens)).collect();
         let chosen_id = query.selected.clone().or_else(|| rows.first().map(|row| row.id.clone()));
-        let chosen = match chosen_id {
+        // Groups have no row beside which a decision could stand.
+        let chosen = match chosen_id.filter(|_| !query.grouped) {
             Some(id) => self.panel(&id, &names).await?.map(|panel| {
                 let position = rows.iter().position(|row| row.id == id).and_then(|index| u32::try_from(index + 1).ok());
                 PanelView { position, ..panel }
