@@ -574,6 +574,10 @@ async fn report_outcome(
     let operation = desk.listed(id)?;
     let tx = desk.save().await?;
     settle(tx, id, epoch, verdict).await?;
+    if failpoint::IS_BUILT {
+        // The point stands between a write and the commit.
+        tx.send_waiting().await?;
+    }
     failpoint::hit("during_save").await;
     let (next_action, retry_at) = (operation.row.recommended, operation.row.claim_at);
     Ok(OutcomeAnswer { operation, verdict, next_action, retry_at, now })

@@ -16,6 +16,9 @@ pub const POINTS: [&str; 7] = [
     "after_save",
 ];
 
+/// Whether there are any points in this build.
+pub(crate) const IS_BUILT: bool = cfg!(feature = "failpoints");
+
 /// Which safety rules are in force: all of them.
 #[cfg(not(feature = "failpoints"))]
 pub(crate) const fn policy() -> Policy {

@@ -114,7 +114,7 @@ impl Tx {
             Value::Int(record.made_version.and_then(|version| version.try_into().ok())),
             record.created.as_ref().map(OperationId::as_str).into(),
         ];
-        self.insert(&OPERATOR_ACTION, vec![row]).await?;
+        self.insert_later(&OPERATOR_ACTION, vec![row]).await?;
         self.tell("action", record.key.as_str(), record.made_version.unwrap_or(0));
         Ok(())
     }

@@ -68,8 +68,13 @@ impl Tx {
         self.feed.clear();
     }
 
-    /// Writes what was noted.
-    pub(crate) async fn flush_feed(&mut self) -> Result<(), LedgerError> {
+    /// Writes what was noted, and what waited, at the end of the unit of work.
+    pub(crate) async fn finish(&mut self) -> Result<(), LedgerError> {
+        self.flush_feed().await?;
+        self.send_waiting().await
+    }
+
+    async fn flush_feed(&mut self) -> Result<(), LedgerError> {
         let mut changes = std::mem::take(&mut self.feed);
         if changes.is_empty() {
             return Ok(());
@@ -86,7 +91,7 @@ impl Tx {
         }
         if !self.is_postgres() {
             let rows = changes.iter().map(values).collect();
-            return self.insert(&OUTBOX, rows).await.map(|_| ());
+            return self.insert_later(&OUTBOX, rows).await;
         }
         let mut rows = Vec::with_capacity(changes.len());
         for change in &changes {
@@ -94,7 +99,7 @@ impl Tx {
             self.told += 1;
             rows.push(std::iter::once(place.into()).chain(values(change)).collect());
         }
-        self.insert_added(&NUMBERED_OUTBOX, postgres::TRANSACTION_NUMBER, rows).await.map(|_| ())
+        self.insert_added_later(&NUMBERED_OUTBOX, postgres::TRANSACTION_NUMBER, rows).await
     }
 
     /// The newest number that is final.

@@ -164,7 +164,7 @@ impl Tx {
                 line.link_key.into(),
             ]
         };
-        self.insert(&SOURCE_LINE, lines.into_iter().map(row).collect()).await.map(|_| ())
+        self.insert_later(&SOURCE_LINE, lines.into_iter().map(row).collect()).await
     }
 
     /// Deliveries that name one of these keys.
@@ -200,7 +200,7 @@ impl Tx {
         let row = |(name, id): (SourceOperation, OperationId)| {
             vec![WORKSPACE.into(), source.as_str().into(), name.as_str().into(), id.as_str().into(), now.into()]
         };
-        self.insert(&OPERATION_NAME, names.into_iter().map(row).collect()).await.map(|_| ())
+        self.insert_later(&OPERATION_NAME, names.into_iter().map(row).collect()).await
     }
 
     /// What sources call an operation, the first name first.
@@ -220,7 +220,7 @@ impl Tx {
         pairs: impl Iterator<Item = (SourceName, OperationId)>,
     ) -> Result<(), LedgerError> {
         let rows = pairs.map(|(source, id)| vec![WORKSPACE.into(), source.as_str().into(), id.as_str().into()]);
-        self.insert(&OPERATION_SOURCE, rows.collect()).await.map(|_| ())
+        self.insert_later(&OPERATION_SOURCE, rows.collect()).await
     }
 
     /// A batch of the operations that a source spoke about.
@@ -255,7 +255,7 @@ impl Tx {
                 now.into(),
             ]
         };
-        self.insert(&KEY_USE, uses.iter().map(row).collect()).await.map(|_| ())
+        self.insert_later(&KEY_USE, uses.iter().map(row).collect()).await
     }
 
     /// Keeps arguments as received.
@@ -278,7 +278,7 @@ impl Tx {
                 now.into(),
             ]
         };
-        self.insert(&ARGUMENT, arguments.into_iter().map(row).collect()).await.map(|_| ())
+        self.insert_later(&ARGUMENT, arguments.into_iter().map(row).collect()).await
     }
 
     /// Operations before this one whose arguments name the same business object, the newest first.

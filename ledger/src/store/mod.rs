@@ -4,6 +4,7 @@
 //! The other files hold every other statement, once.
 
 pub(crate) mod action;
+mod batch;
 pub(crate) mod bulk;
 pub(crate) mod catalog;
 pub(crate) mod delivery;
@@ -34,10 +35,11 @@ pub(crate) mod workflow;
 use std::collections::HashMap;
 
 use sqlx::pool::PoolConnection;
-use sqlx::{SqlSafeStr, Transaction};
+use sqlx::{SqlSafeStr, SqlStr};
 use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::Tool;
 
+use self::batch::Write;
 use self::catalog::{Catalog, Standing};
 use self::fault::from_driver;
 use self::postgres::Postgres;
@@ -109,8 +111,8 @@ pub(crate) enum Conn {
     Sqlite(sqlx::SqliteConnection),
     /// One of the readers'.
     SqliteReader(PoolConnection<sqlx::Sqlite>),
-    /// An open transaction.
-    Postgres(Transaction<'static, sqlx::Postgres>),
+    /// One of the writers'.
+    Postgres(postgres::Writing),
     /// One of the readers'.
     PostgresReader(PoolConnection<sqlx::Postgres>),
 }
@@ -118,6 +120,10 @@ pub(crate) enum Conn {
 /// What a unit of work sees: statements, the clock, and the changes it tells.
 pub(crate) struct Tx {
     conn: Conn,
+    /// What opens its transaction, until the first statement has done so.
+    opening: Option<&'static str>,
+    /// Not sent yet; see [`batch`].
+    waiting: Vec<Write>,
     feed: Vec<Change>,
     /// How many changes this transaction has told already (their place in its number).
     told: i64,
@@ -140,7 +146,7 @@ struct Seen {
 
 impl Tx {
     pub(crate) fn new(conn: Conn, catalog: Catalog) -> Self {
-        Self { conn, feed: Vec::new(), told: 0, seen: Seen::default(), catalog }
+        Self { conn, opening: None, waiting: Vec::new(), feed: Vec::new(), told: 0, seen: Seen::default(), catalog }
     }
 
     fn into_conn(self) -> Conn {
@@ -149,7 +155,12 @@ impl Tx {
 
     /// Runs a statement; how many rows it touched.
     pub(crate) async fn execute(&mut self, sql: impl SqlSafeStr, args: Vec<Value>) -> Result<u64, LedgerError> {
-        let sql = sql.into_sql_str();
+        self.send_waiting().await?;
+        self.run(sql.into_sql_str(), args).await
+    }
+
+    async fn run(&mut self, sql: SqlStr, args: Vec<Value>) -> Result<u64, LedgerError> {
+        self.open().await?;
         #[cfg(feature = "measure")]
         crate::measure::note(&sql, &args);
         let outcome = match &mut self.conn {
@@ -161,8 +172,22 @@ impl Tx {
         outcome.map_err(from_driver)
     }
 
+    /// Runs several statements that are one text; how many rows each touched.
+    async fn run_each(&mut self, sql: SqlStr, args: Vec<Value>) -> Result<Vec<u64>, LedgerError> {
+        self.open().await?;
+        let outcome = match &mut self.conn {
+            Conn::Sqlite(conn) => sqlite::execute_each(conn, sql, args).await,
+            Conn::SqliteReader(conn) => sqlite::execute_each(conn, sql, args).await,
+            Conn::Postgres(conn) => postgres::execute_each(conn, sql, args).await,
+            Conn::PostgresReader(conn) => postgres::execute_each(conn, sql, args).await,
+        };
+        outcome.map_err(from_driver)
+    }
+
     /// Reads all rows of a bounded statement.
     pub(crate) async fn fetch(&mut self, sql: impl SqlSafeStr, args: Vec<Value>) -> Result<Vec<Cells>, LedgerError> {
+        self.send_waiting().await?;
+        self.open().await?;
         let sql = sql.into_sql_str();
         #[cfg(feature = "measure")]
         crate::measure::note(&sql, &args);
@@ -186,6 +211,8 @@ impl Tx {
 
     /// Runs a script of our own.
     pub(crate) async fn execute_script(&mut self, sql: &'static str) -> Result<(), LedgerError> {
+        self.send_waiting().await?;
+        self.open().await?;
         let outcome = match &mut self.conn {
             Conn::Sqlite(conn) => sqlite::shared::execute_script(conn, sql).await,
             Conn::SqliteReader(conn) => sqlite::shared::execute_script(conn, sql).await,
@@ -195,9 +222,52 @@ impl Tx {
         outcome.map_err(from_driver)
     }
 
-    /// `BEGIN`, `SAVEPOINT` and their like.
+    /// `SAVEPOINT` and its like.
     async fn control(&mut self, sql: &'static str) -> Result<(), LedgerError> {
         self.execute(sql, Vec::new()).await.map(|_| ())
+    }
+
+    /// A transaction begins, with the first statement that runs. Whatever was left of an earlier one is forgotten.
+    fn begin(&mut self) {
+        self.opening = Some(self.pick(sqlite::BEGIN, postgres::BEGIN));
+        self.forget_waiting();
+        self.forget_seen();
+    }
+
+    /// Whether a transaction that began has run its first statement.
+    fn is_open(&self) -> bool {
+        self.opening.is_none()
+    }
+
+    async fn open(&mut self) -> Result<(), LedgerError> {
+        let Some(begin) = self.opening.take() else { return Ok(()) };
+        #[cfg(feature = "measure")]
+        crate::measure::note_control(begin);
+        let outcome = match &mut self.conn {
+            Conn::Sqlite(conn) => sqlite::shared::execute_script(conn, begin).await,
+            Conn::SqliteReader(conn) => sqlite::shared::execute_script(conn, begin).await,
+            Conn::Postgres(conn) => conn.begin().await,
+            Conn::PostgresReader(conn) => postgres::shared::execute_script(conn, begin).await,
+        };
+        outcome.map_err(from_driver)
+    }
+
+    /// Opens the transaction and reads the clock, in one trip. The clock is read after whatever wait the opening was.
+    async fn open_with_clock(&mut self) -> Result<Option<Cells>, LedgerError> {
+        self.opening = None;
+        #[cfg(feature = "measure")]
+        for sql in [self.pick(sqlite::BEGIN, postgres::BEGIN), self.pick(sqlite::NOW, postgres::NOW)] {
+            crate::measure::note_control(sql);
+        }
+        let rows = match &mut self.conn {
+            Conn::Sqlite(conn) => sqlite::begin_with_clock(conn).await,
+            Conn::SqliteReader(conn) => sqlite::begin_with_clock(conn).await,
+            Conn::Postgres(conn) => conn.begin_with_clock().await,
+            Conn::PostgresReader(conn) => {
+                postgres::shared::fetch(conn, SqlStr::from_static(postgres::NOW), Vec::new()).await
+            }
+        };
+        Ok(rows.map_err(from_driver)?.into_iter().next())
     }
 
     fn is_postgres(&self) -> bool {
@@ -227,7 +297,11 @@ impl Tx {
         if let Some(now) = self.seen.now {
             return Ok(now);
         }
-        let row = self.fetch_one(self.pick(sqlite::NOW, postgres::NOW), Vec::new()).await?;
+        let row = if self.is_open() {
+            self.fetch_one(self.pick(sqlite::NOW, postgres::NOW), Vec::new()).await?
+        } else {
+            self.open_with_clock().await?
+        };
         let mut cells = row.ok_or_else(|| fault::unavailable_by("its clock does not answer"))?;
         let now = cells.at()?;
         self.seen.standing = cells.text_opt()?.map(|token| self.catalog.under(token));
@@ -256,18 +330,26 @@ impl Tx {
     /// and "a delivery for this key" cannot miss each other. A few stripes, not one lock a name: the server's lock
     /// table is small. Where there is one writer nothing needs to be locked.
     pub(crate) async fn lock_names<'n>(&mut self, names: impl Iterator<Item = &'n str>) -> Result<(), LedgerError> {
-        let Conn::Postgres(conn) = &mut self.conn else { return Ok(()) };
         let mut stripes: Vec<i32> = names.map(stripe).collect();
         stripes.sort_unstable();
         stripes.dedup();
-        postgres::lock_stripes(conn, &stripes).await
+        self.lock_stripes(&stripes).await
     }
 
     /// Makes units of work that decide upon steps of one workflow go one after the other. Its stripes are their own and
     /// taken last, so that nobody who holds one waits for a name.
     pub(crate) async fn lock_workflow(&mut self, name: &str) -> Result<(), LedgerError> {
+        self.lock_stripes(&[stripe(name) + STRIPES_OF_WORKFLOWS]).await
+    }
+
+    async fn lock_stripes(&mut self, stripes: &[i32]) -> Result<(), LedgerError> {
+        if !matches!(self.conn, Conn::Postgres(_)) {
+            return Ok(());
+        }
+        self.send_waiting().await?;
+        self.open().await?;
         let Conn::Postgres(conn) = &mut self.conn else { return Ok(()) };
-        postgres::lock_stripes(conn, &[stripe(name) + STRIPES_OF_WORKFLOWS]).await
+        postgres::lock_stripes(conn, stripes).await
     }
 }
 

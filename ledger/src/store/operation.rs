@@ -199,8 +199,8 @@ impl Tx {
             entries.extend(write.entries.iter().map(JournalEntry::values));
             self.tell_operation(write.head, last.version, write.row);
         }
-        self.insert(&OPERATION, new_rows).await?;
-        self.insert(&JOURNAL, entries).await?;
+        self.insert_later(&OPERATION, new_rows).await?;
+        self.insert_later(&JOURNAL, entries).await?;
         for write in writes {
             self.workflow_touch(write).await?;
         }
@@ -216,10 +216,7 @@ impl Tx {
         let mut args: Vec<Value> = vec![last.version.into(), last.hash.into()];
         args.extend(values.into_iter().skip(row::HEAD_COLUMNS));
         args.extend([WORKSPACE.into(), write.head.id.as_str().into(), write.expected_version.into()]);
-        match self.execute(AssertSqlSafe(Arc::clone(&UPDATE)), args).await? {
-            1 => Ok(()),
-            _ => Err(LedgerError::Contended),
-        }
+        self.change_one_later(OPERATION.name, AssertSqlSafe(Arc::clone(&UPDATE)), args).await
     }
 }
 

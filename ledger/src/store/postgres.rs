@@ -2,17 +2,21 @@
 //!
 //! Every transaction runs in a task of its own. `begin()` of sqlx 0.9.0 is not cancel-safe (a dropped future can
 //! leave an open transaction on a pooled connection), and a browser that goes away drops the future of its request.
-//! As a second fence the writing pool refuses to take back a connection that is inside a transaction, and the server
+//! As a second fence a connection whose transaction was not seen to end is closed instead of given back, and the server
 //! ends transactions that idle.
 
+use std::ops::{Deref, DerefMut};
 use std::str::FromStr as _;
+use std::sync::LazyLock;
 use std::time::Duration;
 
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPool, PgPoolOptions};
-use sqlx::{ConnectOptions as _, Connection as _, Executor as _, PgConnection, Row as _};
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _, PgConnection, SqlStr};
 
 use super::catalog::Catalog;
 use super::fault::{from_driver, unavailable, unavailable_by};
+use super::value::{Cells, Value};
 use super::work::{Work, guard_panic};
 use super::{Conn, Tx};
 use crate::LedgerError;
@@ -34,6 +38,10 @@ pub(super) const NOW: &str = "SELECT COALESCE(
         (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::INT8
             + COALESCE((SELECT offset_micros FROM clock_offset WHERE one = 1), 0)),
         (SELECT token FROM catalog)";
+
+/// What opens a transaction.
+pub(super) const BEGIN: &str = "BEGIN";
+static BEGIN_WITH_CLOCK: LazyLock<&'static str> = LazyLock::new(|| format!("{BEGIN}; {NOW}").leak());
 
 /// A change's number is its transaction's id times 2^14 plus its place in the transaction. All numbers below the
 /// oldest running transaction are final: whatever commits later has a higher number.
@@ -116,14 +124,7 @@ impl Postgres {
                     })
                 })
         };
-        let writers = pool().max_connections(writing).after_release(|connection, _| {
-            Box::pin(async move {
-                // One message, so both clocks agree unless a transaction is open since earlier.
-                let row = connection.fetch_one(sqlx::raw_sql("SELECT now() = statement_timestamp()")).await?;
-                row.try_get::<bool, _>(0)
-            })
-        });
-        let writers = writers.connect_lazy_with(options.clone());
+        let writers = pool().max_connections(writing).connect_lazy_with(options.clone());
         let readers = pool().max_connections(READERS).connect_lazy_with(options);
         let store = Self { writers, readers, catalog: Catalog::default() };
         store.readers.acquire().await.map_err(from_driver)?;
@@ -179,31 +180,92 @@ impl Postgres {
 }
 
 async fn write_once<T: Send + 'static>(pool: &PgPool, catalog: &Catalog, work: &Work<T>) -> Result<T, LedgerError> {
-    let transaction = pool.begin().await.map_err(from_driver)?;
-    #[cfg(feature = "measure")]
-    crate::measure::note_control("BEGIN");
-    let mut tx = Tx::new(Conn::Postgres(transaction), catalog.clone());
-    let outcome = guard_panic(work(&mut tx)).await;
-    let outcome = match outcome {
-        Ok(answer) => tx.flush_feed().await.map(|()| answer),
+    let connection = pool.acquire().await.map_err(from_driver)?;
+    let mut tx = Tx::new(Conn::Postgres(Writing { connection, is_open: false }), catalog.clone());
+    tx.begin();
+    let outcome = match guard_panic(work(&mut tx)).await {
+        Ok(answer) => tx.finish().await.map(|()| answer),
         Err(error) => Err(error),
     };
-    let Conn::Postgres(transaction) = tx.into_conn() else { return outcome };
+    let Conn::Postgres(mut writing) = tx.into_conn() else { return outcome };
     match outcome {
-        Ok(answer) => {
-            #[cfg(feature = "measure")]
-            crate::measure::note_control("COMMIT");
-            transaction.commit().await.map(|()| answer).map_err(from_commit)
-        }
+        Ok(answer) => writing.end("COMMIT").await.map(|()| answer).map_err(from_commit),
         Err(error) => {
-            #[cfg(feature = "measure")]
-            crate::measure::note_control("ROLLBACK");
-            if let Err(rollback) = transaction.rollback().await {
+            if let Err(rollback) = writing.end("ROLLBACK").await {
                 tracing::debug!("Rolling back: {rollback}");
             }
             Err(error)
         }
     }
+}
+
+/// One of the pool's connections while it is written on. If its transaction is not seen to end, it is closed.
+pub(crate) struct Writing {
+    connection: PoolConnection<sqlx::Postgres>,
+    is_open: bool,
+}
+
+impl Writing {
+    /// Opens a transaction.
+    pub(super) async fn begin(&mut self) -> Result<(), sqlx::Error> {
+        self.is_open = true;
+        shared::execute_script(&mut self.connection, BEGIN).await
+    }
+
+    /// Opens a transaction and reads the clock.
+    pub(super) async fn begin_with_clock(&mut self) -> Result<Vec<Cells>, sqlx::Error> {
+        self.is_open = true;
+        // Without parameters: two statements cannot be prepared as one.
+        let rows = sqlx::raw_sql(*BEGIN_WITH_CLOCK).fetch_all(&mut *self.connection).await?;
+        rows.iter().map(shared::read_row).collect()
+    }
+
+    /// Ends what was opened, if anything was.
+    async fn end(&mut self, sql: &'static str) -> Result<(), sqlx::Error> {
+        if self.is_open {
+            #[cfg(feature = "measure")]
+            crate::measure::note_control(sql);
+            shared::execute_script(&mut self.connection, sql).await?;
+            self.is_open = false;
+        }
+        Ok(())
+    }
+}
+
+impl Deref for Writing {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Writing {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        &mut self.connection
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        if self.is_open {
+            self.connection.close_on_drop();
+        }
+    }
+}
+
+/// Runs the parts of one statement that counts what each touched.
+pub(super) async fn execute_each(
+    conn: &mut PgConnection,
+    sql: SqlStr,
+    args: Vec<Value>,
+) -> Result<Vec<u64>, sqlx::Error> {
+    let counts = shared::fetch(conn, sql, args).await?.into_iter().next().map(Cells::rest).unwrap_or_default();
+    let count = |value: Value| match value {
+        Value::Int(Some(count)) => u64::try_from(count).unwrap_or(0),
+        Value::Int(None) | Value::Text(_) | Value::Bool(_) | Value::Bytes(_) => 0,
+    };
+    Ok(counts.into_iter().map(count).collect())
 }
 
 /// A connection that breaks during COMMIT leaves it open whether the commit happened; the words must not deny it.
@@ -225,6 +287,8 @@ pub(super) async fn lock_stripes(connection: &mut PgConnection, stripes: &[i32])
 
 #[cfg(test)]
 mod tests {
+    use sqlx::Row as _;
+
     use super::*;
 
     #[tokio::test]
@@ -232,11 +296,14 @@ mod tests {
         let url = std::env::var("TALLYSTICK_TEST_POSTGRES").expect("`cargo xtask test` starts a server and sets this");
         let store = Postgres::open_with(&url, 1).await.unwrap();
         for polls in 0..60 {
-            let mut begin = Box::pin(store.writers.begin());
+            let connection = store.writers.acquire().await.unwrap();
+            let mut writing = Writing { connection, is_open: false };
+            let mut begin = Box::pin(writing.begin());
             for _ in 0..polls {
                 tokio::select! { biased; _ = &mut begin => break, () = tokio::task::yield_now() => {} }
             }
             drop(begin);
+            drop(writing);
             // The only connection there is, or a new one in its place.
             let mut next = store.writers.acquire().await.unwrap();
             let row = next.fetch_one(sqlx::raw_sql("SELECT now() = statement_timestamp()")).await.unwrap();

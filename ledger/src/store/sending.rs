@@ -135,7 +135,7 @@ impl Tx {
         now: Timestamp,
     ) -> Result<(), LedgerError> {
         let row = vec![WORKSPACE.into(), id.into(), args_version.into(), bytes.into(), hash.into(), now.into()];
-        self.insert(&WIRE, vec![row]).await.map(|_| ())
+        self.insert_later(&WIRE, vec![row]).await
     }
 
     /// Notes a send whose end is to come.
@@ -157,7 +157,7 @@ impl Tx {
             now.into(),
             token.map(to_json).transpose()?.into(),
         ];
-        self.insert(&SENDING, vec![row]).await.map(|_| ())
+        self.insert_later(&SENDING, vec![row]).await
     }
 
     /// Takes the note of a send away, once.
@@ -240,7 +240,8 @@ impl Tx {
     /// Saves a destination's budget.
     pub(crate) async fn budget_save(&mut self, name: &str, budget: &Budget) -> Result<(), LedgerError> {
         self.seen.destinations.remove(name);
-        self.execute(SAVE_BUDGET, vec![to_json(budget)?.into(), WORKSPACE.into(), name.into()]).await.map(|_| ())
+        self.execute_later("destination", SAVE_BUDGET, vec![to_json(budget)?.into(), WORKSPACE.into(), name.into()])
+            .await
     }
 
     /// Notes that a worker spoke.
@@ -252,7 +253,7 @@ impl Tx {
             worker.seen_at.into(),
             worker.offset_micros.into(),
         ];
-        self.execute(SEE_WORKER, args).await.map(|_| ())
+        self.execute_later("worker", SEE_WORKER, args).await
     }
 
     /// Workers, the last that spoke first.

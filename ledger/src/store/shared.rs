@@ -27,7 +27,7 @@ pub(in crate::store) async fn execute_script(conn: &mut Connection, sql: &'stati
     sqlx::raw_sql(sql).execute(conn).await.map(|_| ())
 }
 
-fn bind(
+pub(super) fn bind(
     mut query: Query<'_, Db, <Db as Database>::Arguments>,
     args: Vec<Value>,
 ) -> Query<'_, Db, <Db as Database>::Arguments> {
@@ -42,7 +42,7 @@ fn bind(
     query
 }
 
-fn read_row(row: &<Db as Database>::Row) -> Result<Cells, sqlx::Error> {
+pub(super) fn read_row(row: &<Db as Database>::Row) -> Result<Cells, sqlx::Error> {
     let mut values = Vec::with_capacity(row.len());
     for column in row.columns() {
         values.push(read_value(row.try_get_raw(column.ordinal())?)?);

@@ -6,16 +6,18 @@
 //! `BEGIN IMMEDIATE`; what it committed is seen, because every member loads inside the transaction.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
+use sqlx::{ConnectOptions as _, Connection as _, Either, Executor as _, SqlStr, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::catalog::Catalog;
 use super::fault::{from_driver, unavailable_by};
+use super::value::{Cells, Value};
 use super::work::{Job, MemberEnd, Work, WorkJob};
 use super::{Conn, Tx};
 use crate::LedgerError;
@@ -37,6 +39,10 @@ pub(super) const NOW: &str = "SELECT COALESCE(
         CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) * 1000
             + COALESCE((SELECT offset_micros FROM clock_offset WHERE one = 1), 0)),
         (SELECT token FROM catalog)";
+
+/// What opens a transaction that writes: it waits for another process here, and not when it first writes.
+pub(super) const BEGIN: &str = "BEGIN IMMEDIATE";
+static BEGIN_WITH_CLOCK: LazyLock<&'static str> = LazyLock::new(|| format!("{BEGIN}; {NOW}").leak());
 
 /// What stands around a list that a statement reads first.
 pub(super) const AMONG: (&str, &str) = ("IN (", ")");
@@ -154,6 +160,27 @@ impl Sqlite {
     }
 }
 
+/// Opens a transaction and reads the clock.
+pub(super) async fn begin_with_clock(conn: &mut SqliteConnection) -> Result<Vec<Cells>, sqlx::Error> {
+    shared::fetch(conn, SqlStr::from_static(&BEGIN_WITH_CLOCK), Vec::new()).await
+}
+
+/// Runs the statements of one text, one after the other; how many rows each touched.
+pub(super) async fn execute_each(
+    conn: &mut SqliteConnection,
+    sql: SqlStr,
+    args: Vec<Value>,
+) -> Result<Vec<u64>, sqlx::Error> {
+    let mut touched = Vec::new();
+    let mut steps = conn.fetch_many(shared::bind(sqlx::query(sql), args));
+    while let Some(step) = steps.next().await {
+        if let Either::Left(done) = step? {
+            touched.push(done.rows_affected());
+        }
+    }
+    Ok(touched)
+}
+
 /// Which file a path named when it was opened. SQLite goes on writing into a file that was removed; we do not.
 struct FileMark {
     path: PathBuf,
@@ -210,19 +237,20 @@ impl Writer {
         if let Some(file) = &self.file {
             file.check()?;
         }
-        self.tx.control("BEGIN IMMEDIATE").await?;
-        self.tx.forget_seen();
+        self.tx.begin();
         let outcome = match members {
             [alone] => self.run_alone(alone).await,
             several => self.run_members(several).await,
         };
         let outcome = match outcome {
-            Ok(end) => self.tx.control(end).await,
+            Ok(end) if self.tx.is_open() => self.tx.control(end).await,
+            Ok(_) => Ok(()),
             Err(error) => Err(error),
         };
         if let Err(error) = &outcome {
             // The callers get the words; the driver's error is told once, here.
             tracing::error!(error = error as &dyn std::error::Error, "A commit failed: {error}");
+            self.tx.forget_waiting();
             // It may be rolled back already (a full disk does that), then this says so and changes nothing.
             let _ = self.tx.control("ROLLBACK").await;
         }

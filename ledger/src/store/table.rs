@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use sqlx::AssertSqlSafe;
+use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
 
 use super::Tx;
 use super::value::{Cells, Value};
@@ -91,6 +91,12 @@ impl Tx {
             }
         }
         Ok(inserted)
+    }
+
+    /// The text that inserts one row.
+    pub(super) fn insert_one(&self, table: &'static Table, first: &'static str) -> SqlStr {
+        let is_numbered = self.is_postgres();
+        text(table.name, table.columns, 1, is_numbered, || insert_text(table, first, 1, is_numbered)).into_sql_str()
     }
 
     /// Runs `sql` for many keys: `{keys}` stands for the list, after the values that come first in every chunk.

@@ -53,9 +53,10 @@ impl<T: Send + 'static> Job for WorkJob<T> {
     fn run<'t>(&'t mut self, tx: &'t mut Tx) -> BoxFuture<'t, MemberEnd> {
         Box::pin(async move {
             let outcome = match guard_panic((self.work)(tx)).await {
-                Ok(answer) => tx.flush_feed().await.map(|()| answer),
+                Ok(answer) => tx.finish().await.map(|()| answer),
                 Err(error) => {
                     tx.forget_feed();
+                    tx.forget_waiting();
                     Err(error)
                 }
             };

@@ -48,13 +48,14 @@ impl Tx {
         let Some(name) = head.workflow.as_deref() else { return Ok(()) };
         if write.expected_version == 0 {
             let (at, unwinds) = (Value::from(head.recorded_at), Unwinds::ByPeople.name());
-            self.insert(&WORKFLOW, vec![vec![WORKSPACE.into(), name.into(), unwinds.into(), at.clone(), at]]).await?;
+            let row = vec![WORKSPACE.into(), name.into(), unwinds.into(), at.clone(), at];
+            self.insert_later(&WORKFLOW, vec![row]).await?;
         }
         // What others send waits for nobody here, and is undone by people alone.
         let is_ours = head.mode == Mode::Guarded && (head.step.is_some() || head.compensates.is_some());
         if let (true, Some(last)) = (is_ours, write.entries.last()) {
             let row = vec![WORKSPACE.into(), name.into(), head.id.as_str().into(), last.version.into()];
-            self.insert(&DUE, vec![row]).await?;
+            self.insert_later(&DUE, vec![row]).await?;
         }
         Ok(())
     }
