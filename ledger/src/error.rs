@@ -20,6 +20,9 @@ pub enum LedgerError {
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
+    /// A statement that reads took longer than one may, and was stopped.
+    #[error("reading took longer than {} s and was stopped; nothing was done", crate::store::READ_LIMIT.as_secs())]
+    TookTooLong,
     /// The schema is newer than this binary, or older and may not be changed.
     #[error("the store's schema is version {found}, this binary knows {known}; {advice}")]
     Schema {

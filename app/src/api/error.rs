@@ -31,6 +31,8 @@ pub enum ApiError {
     Contended,
     /// The record cannot be reached.
     StoreUnavailable,
+    /// Reading took longer than it may.
+    TookTooLong,
     /// The browser could not reach the server.
     Unreachable,
     /// The page and the server are of different editions.
@@ -49,6 +51,7 @@ impl ApiError {
             Self::BadAddress { .. } => "This address is not understood",
             Self::Contended => "Somebody else was faster",
             Self::StoreUnavailable => "The record cannot be reached",
+            Self::TookTooLong => "That took too long",
             Self::Unreachable => "The server cannot be reached",
             Self::Outdated => "This page is of an older edition",
             Self::Failed => "Something failed",
@@ -63,6 +66,7 @@ impl ApiError {
             Self::NotFound { what } => format!("There is no {what} at this address. It may be in another workspace, or the link is cut off."),
             Self::Contended => "The same operation changed several times while this was decided. Nothing was done. Try again.".into(),
             Self::StoreUnavailable => "The store does not answer. Nothing was read, and nothing was done. Reload in a moment; if it lasts, look at the server's log.".into(),
+            Self::TookTooLong => "Reading was stopped so that it keeps nobody else waiting. Nothing was done. Ask for less: a tool, a destination, a shorter time.".into(),
             Self::Unreachable => "No answer came from the server. What you see may be old. If you had sent a form, open the operation before you send it again.".into(),
             Self::Outdated => "The server answered in a form that this page does not know. Reload the page.".into(),
             Self::Failed => "The server could not answer. It has been logged there. Reload; before you send a form again, look at the operation.".into(),
@@ -84,7 +88,7 @@ impl ApiError {
             Self::NotFound { .. } => 404,
             Self::BadAddress { .. } => 400,
             Self::Contended => 409,
-            Self::StoreUnavailable => 503,
+            Self::StoreUnavailable | Self::TookTooLong => 503,
             Self::Unreachable | Self::Outdated | Self::Failed => 500,
         }
     }

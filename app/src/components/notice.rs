@@ -29,6 +29,7 @@ pub fn failed(error: &ApiError) -> AnyView {
         }
         ApiError::Contended
         | ApiError::StoreUnavailable
+        | ApiError::TookTooLong
         | ApiError::Unreachable
         | ApiError::Outdated
         | ApiError::Failed => view! { <a class="button" rel="external" href="">"Reload"</a> }.into_any(),

@@ -8,6 +8,7 @@ pub(crate) fn from_driver(error: sqlx::Error) -> LedgerError {
     let what = match &error {
         sqlx::Error::Database(inner) => match in_words(inner.code().as_deref().unwrap_or_default()) {
             Meaning::Conflict => return LedgerError::Contended,
+            Meaning::TookTooLong => return LedgerError::TookTooLong,
             Meaning::Unavailable(words) => words,
             Meaning::Other => "it refused a statement",
         },
@@ -35,6 +36,7 @@ pub(crate) fn unavailable_by(what: &str) -> LedgerError {
 
 enum Meaning {
     Conflict,
+    TookTooLong,
     Unavailable(&'static str),
     Other,
 }
@@ -66,7 +68,7 @@ fn postgres_in_words(code: &str) -> Meaning {
         "53300" => Meaning::Unavailable("too many connections"),
         "25006" => Meaning::Unavailable("read-only"),
         "55P03" => Meaning::Unavailable("locked by another process"),
-        "57014" => Meaning::Unavailable("the statement took too long"),
+        "57014" => Meaning::TookTooLong,
         "3D000" => Meaning::Unavailable("the database does not exist"),
         "28000" | "28P01" | "42501" => Meaning::Unavailable("access was refused"),
         _ if code.starts_with("08") || code.starts_with("57P") => Meaning::Unavailable("not reachable"),

@@ -33,6 +33,7 @@ pub(crate) mod work;
 pub(crate) mod workflow;
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
 use sqlx::{SqlSafeStr, SqlStr};
@@ -52,6 +53,10 @@ use crate::destinations::Destination;
 
 /// The only workspace there is; in every key from the first migration on.
 pub(crate) const WORKSPACE: &str = "main";
+
+/// How long a statement that only reads may take: every one of ours is bounded and finds its rows by an index, so one that
+/// takes longer would keep others from theirs.
+pub(crate) const READ_LIMIT: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(10) };
 
 /// One of two engines.
 pub(crate) enum Store {
@@ -193,7 +198,11 @@ impl Tx {
         crate::measure::note(&sql, &args);
         let outcome = match &mut self.conn {
             Conn::Sqlite(conn) => sqlite::shared::fetch(conn, sql, args).await,
-            Conn::SqliteReader(conn) => sqlite::shared::fetch(conn, sql, args).await,
+            // The other engine stops by itself; here at least nobody waits any longer.
+            Conn::SqliteReader(conn) => {
+                let rows = tokio::time::timeout(READ_LIMIT, sqlite::shared::fetch(conn, sql, args)).await;
+                rows.map_err(|_| LedgerError::TookTooLong)?
+            }
             Conn::Postgres(conn) => postgres::shared::fetch(conn, sql, args).await,
             Conn::PostgresReader(conn) => postgres::shared::fetch(conn, sql, args).await,
         };
@@ -361,4 +370,30 @@ const STRIPES_OF_WORKFLOWS: i32 = 64;
 fn stripe(name: &str) -> i32 {
     let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     i32::try_from(hash % STRIPES).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each ends by itself, after more time than a read may take.
+    #[tokio::test]
+    async fn a_read_that_takes_too_long_is_stopped_and_the_next_one_is_answered() {
+        const COUNTS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000000)
+             SELECT MAX(i) FROM n";
+        const SLEEPS: &str = "SELECT 1 FROM (SELECT pg_sleep(5)) AS slept";
+        let postgres =
+            std::env::var("TALLYSTICK_TEST_POSTGRES").expect("`cargo xtask test` starts a server and sets this");
+        let folder = tempfile::tempdir().unwrap();
+        let sqlite = format!("sqlite:{}", folder.path().join("slow.db").display());
+        for (url, slow) in [(sqlite, COUNTS), (postgres, SLEEPS)] {
+            let store = Store::open(&url).await.unwrap();
+            let read = |sql: &'static str| store.read(move |tx| Box::pin(tx.fetch_one(sql, Vec::new())));
+            let stopped = read(slow).await.unwrap_err();
+            assert!(matches!(stopped, LedgerError::TookTooLong), "{stopped}");
+            let mut row = read("SELECT 7").await.unwrap().unwrap();
+            assert_eq!(row.int().unwrap(), 7);
+            store.close().await;
+        }
+    }
 }

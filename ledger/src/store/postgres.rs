@@ -18,7 +18,7 @@ use super::catalog::Catalog;
 use super::fault::{from_driver, unavailable, unavailable_by};
 use super::value::{Cells, Value};
 use super::work::{Work, guard_panic};
-use super::{Conn, Tx};
+use super::{Conn, READ_LIMIT, Tx};
 use crate::LedgerError;
 
 pub(super) type Db = sqlx::Postgres;
@@ -125,7 +125,9 @@ impl Postgres {
                 })
         };
         let writers = pool().max_connections(writing).connect_lazy_with(options.clone());
-        let readers = pool().max_connections(READERS).connect_lazy_with(options);
+        let limit = format!("{}ms", READ_LIMIT.as_millis());
+        let readers =
+            pool().max_connections(READERS).connect_lazy_with(options.options([("statement_timeout", limit.as_str())]));
         let store = Self { writers, readers, catalog: Catalog::default() };
         store.readers.acquire().await.map_err(from_driver)?;
         Ok(store)

@@ -182,7 +182,9 @@ const fn advice_on(error: &LedgerError) -> &'static str {
             "Check the address, that the database runs, and that its folder may be written to."
         }
         LedgerError::Schema { .. } => "Use the version of Tallystick that wrote it, or a newer one.",
-        LedgerError::Refused(_) | LedgerError::Contended | LedgerError::Corrupt { .. } => "See the cause.",
+        LedgerError::Refused(_) | LedgerError::Contended | LedgerError::TookTooLong | LedgerError::Corrupt { .. } => {
+            "See the cause."
+        }
     }
 }
 

@@ -105,6 +105,8 @@ kinds! {
     NOT_CARRIED_OUT = "not-carried-out", 501, "This edition does not carry it out";
     /// Others kept changing it.
     CONTENDED = "contended", 503, "The operation kept changing";
+    /// A read that was stopped.
+    TOOK_TOO_LONG = "took-too-long", 503, "Reading took too long";
     /// The store does not answer.
     STORE_UNAVAILABLE = "store-unavailable", 503, "The store is not available";
     /// A webhook whose secrets cannot be read.
@@ -268,6 +270,10 @@ impl From<LedgerError> for Problem {
                 log_chain("The store is not available", &what, source.as_deref());
                 let advice = "Try again; if it lasts, see to the database. A repeat with the same key is safe.";
                 Self::new(STORE_UNAVAILABLE, format!("{} {advice}", sentence(&text))).retry_after(5)
+            }
+            LedgerError::TookTooLong => {
+                let advice = "Ask for less: a tool, a destination, a shorter time, a smaller page.";
+                Self::new(TOOK_TOO_LONG, format!("{} {advice}", sentence(&text)))
             }
             LedgerError::Schema { .. } => Self::new(STORE_UNAVAILABLE, sentence(&text)),
             LedgerError::Corrupt { what } => {

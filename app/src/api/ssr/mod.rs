@@ -103,6 +103,7 @@ fn told(error: LedgerError) -> ApiError {
     let answer = match error {
         LedgerError::Refused(refusal) => refused(&refusal),
         LedgerError::Contended => ApiError::Contended,
+        LedgerError::TookTooLong => ApiError::TookTooLong,
         LedgerError::StoreUnavailable { .. } => {
             tracing::error!(error = &error as &dyn std::error::Error, "A page could not reach the store");
             ApiError::StoreUnavailable
