@@ -145,9 +145,11 @@ impl Chaos {
 
     /// All processes and executors outside.
     fn start_everybody(&mut self) {
-        // Four minutes apart.
-        for ahead in [120_000_000, -120_000_000] {
-            self.send_outside(ahead);
+        // Four minutes apart, and as many pairs as there is work for.
+        for _ in 0..=self.run.operations / 4_000 {
+            for ahead in [120_000_000, -120_000_000] {
+                self.send_outside(ahead);
+            }
         }
         let dawdler = Dawdler {
             ledger: self.scene.ledger.clone(),
@@ -250,7 +252,7 @@ impl Chaos {
     }
 
     async fn go(mut self) -> Tally {
-        let batch = (self.run.operations / 60).max(4);
+        let batch = (self.run.operations / 60).clamp(4, 128);
         let mut ahead = Blow::SCHEDULE.iter().peekable();
         while self.orders < self.run.operations
             || self.hits.values().sum::<usize>() < self.run.kills
@@ -259,6 +261,9 @@ impl Chaos {
             // Until enough have died there is always something to do.
             for _ in 0..batch.min(self.run.operations.saturating_sub(self.orders)).max(2) {
                 self.order().await;
+                if self.orders.is_multiple_of(8) {
+                    self.tend();
+                }
             }
             while let Some((_, blow)) =
                 ahead.next_if(|(percent, _)| self.orders * 100 >= self.run.operations * usize::from(*percent))
@@ -409,7 +414,8 @@ async fn as_large_as_told() {
         operations,
         processes: 3,
         dies_one_in: number("CHAOS_DIES_ONE_IN", 200),
-        kills: operations / 50,
+        // Half of what chance makes likely: once all is ordered, deaths become rare.
+        kills: operations / 100,
         seed: number("CHAOS_SEED", 1),
         on_postgres,
         without: std::env::var("CHAOS_WITHOUT").ok().map(|rule| &*rule.leak()),
