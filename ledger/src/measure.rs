@@ -68,17 +68,17 @@ pub(crate) fn note(sql: &SqlStr, args: &[Value]) {
 }
 
 impl Tape {
-    /// Runs the tape's longest reading statement `times` over a `SQLite` file; the time of each run.
+    /// Runs the tape's reads `times` over a `SQLite` file; the time of each run.
     pub async fn read_again(&self, url: &str, times: usize) -> Result<Vec<Duration>, LedgerError> {
-        let longest =
-            self.0.iter().filter(|statement| statement.reads).max_by_key(|statement| statement.sql.as_str().len());
-        let Some(statement) = longest else { return Ok(Vec::new()) };
+        let reads: Vec<&Statement> = self.0.iter().filter(|statement| statement.reads).collect();
         let mut connection = open(url).await?;
         let mut spans = Vec::with_capacity(times);
         for _ in 0..times {
             let start = Instant::now();
-            let rows = bound(statement).fetch_all(&mut connection).await.map_err(from_driver)?;
-            std::hint::black_box(rows);
+            for statement in &reads {
+                let rows = bound(statement).fetch_all(&mut connection).await.map_err(from_driver)?;
+                std::hint::black_box(rows);
+            }
             spans.push(start.elapsed());
         }
         connection.close().await.map_err(from_driver)?;

@@ -1,15 +1,18 @@
 //! What a send costs the record: claim, dispatch and outcome, each its own durable transaction, beside the same statements
-//! with nothing of ours around them. `cargo xtask bench execution --operations 1000`.
+//! with nothing of ours around them; and what a server costs that has nothing to do. `cargo xtask bench execution --operations
+//! 1000`.
 
 #![expect(clippy::disallowed_methods, reason = "a bench measures with the machine's own clock")]
 
 mod figures;
+mod served;
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use figures::{Outcome, row};
 use serde_json::json;
+use served::Server;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use tallystick_domain::action::{Act, ActionInput};
 use tallystick_domain::attempt::End;
@@ -35,11 +38,18 @@ async fn main() -> Outcome<()> {
     let count = operations();
     let folder = tempfile::tempdir()?;
     figures::head();
-    let sqlite = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
+    let sqlite = |name: &str| served::url(&folder.path().join(name));
     cycles("SQLite", count, &sqlite("ours.db"), &sqlite("raw.db")).await?;
     let base = std::env::var("TALLYSTICK_BENCH_POSTGRES")?;
     let (ours, raw) = (database(&base, "bench_execution").await?, database(&base, "bench_bare").await?);
-    cycles("PostgreSQL", count, &ours, &raw).await
+    cycles("PostgreSQL", count, &ours, &raw).await?;
+    for (store, url) in [("SQLite", sqlite("ours.db")), ("PostgreSQL", ours)] {
+        let server = Server::start(&url, &[])?;
+        let percent = server.idle_percent()?;
+        row(&format!("idle, percent of a core, {store}"), &format!("{percent:.2}"), "", f64::NAN, "< 1");
+        server.memory_told(&format!("idle, {store}"), "")?;
+    }
+    Ok(())
 }
 
 fn operations() -> usize {

@@ -5,14 +5,16 @@
 
 mod client;
 mod figures;
+mod served;
+mod spans;
 
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use client::Client;
 use figures::{Outcome, row};
+use served::{Server, url};
+use spans::{millis, percentiles};
 use tallystick::auth::token;
 use tallystick_domain::evidence::Trust;
 use tallystick_domain::name::{SourceName, ToolName};
@@ -60,10 +62,6 @@ fn sizes() -> Vec<usize> {
     let sizes: Vec<usize> =
         given.map_or_else(Vec::new, |text| text.split(',').filter_map(|n| n.parse().ok()).collect());
     if sizes.is_empty() { vec![10_000, 1_000_000] } else { sizes }
-}
-
-fn url(file: &Path) -> String {
-    format!("sqlite:{}", file.display())
 }
 
 async fn open(file: &Path) -> Outcome<Ledger> {
@@ -163,7 +161,7 @@ async fn pages(file: &Path, size: usize) -> Outcome<Duration> {
     let tape = take_tape();
     ledger.close().await;
     let raw = percentiles(tape.read_again(&url(file), READS).await?);
-    let server = Server::start(file)?;
+    let server = Server::start(&url(file), &[])?;
     let mut client = Client::connect(&server.address).await?;
     let api = percentiles(client.get_many("/api/v1/operations?limit=50", READS).await?);
     let page = percentiles(client.get_many("/operations?limit=50", READS).await?);
@@ -178,17 +176,8 @@ async fn pages(file: &Path, size: usize) -> Outcome<Duration> {
     }
     drop(client);
     server.wait_until_idle()?;
-    memory(&server, &format!("idle after these reads, {size} operations"), "")?;
+    server.memory_told(&format!("idle after these reads, {size} operations"), "")?;
     Ok(api.0)
-}
-
-/// The memory of an idle process: all its resident pages, and which of them are of files, foremost of the executable.
-fn memory(server: &Server, when: &str, target: &str) -> Outcome<()> {
-    let Memory { resident, own } = server.memory()?;
-    row(&format!("{when}, resident MB"), &format!("{resident:.1}"), "", f64::NAN, target);
-    row("  of these the process's own", &format!("{own:.1}"), "", f64::NAN, "");
-    row("  of these the executable's and libraries'", &format!("{:.1}", resident - own), "", f64::NAN, "");
-    Ok(())
 }
 
 /// How long from start to the first answer, and the memory of the idle process.
@@ -196,12 +185,12 @@ fn process(file: &Path, size: usize) -> Outcome<()> {
     let mut starts = Vec::new();
     for _ in 0..5 {
         let start = Instant::now();
-        let server = Server::start(file)?;
+        let server = Server::start(&url(file), &[])?;
         std::net::TcpStream::connect(&server.address)?;
         starts.push(start.elapsed());
         if starts.len() == 5 {
             server.wait_until_idle()?;
-            memory(&server, &format!("idle, {size} operations"), "≤ 25")?;
+            server.memory_told(&format!("idle, {size} operations"), "≤ 25")?;
         }
     }
     row(&format!("start, {size} operations"), &millis(percentiles(starts).0), "", f64::NAN, "≤ 150 ms");
@@ -229,7 +218,7 @@ async fn proposals(folder: &Path) -> Outcome<()> {
     let raw_file = folder.join("proposals-raw.db");
     new_record(&raw_file).await?.0.close().await;
     let raw = tape.write_again(&url(&raw_file), Commits::OneEach).await?;
-    let server = Server::start(&file)?;
+    let server = Server::start(&url(&file), &[])?;
     let start = Instant::now();
     let clients: Vec<_> =
         (0..CLIENTS).map(|client| tokio::spawn(propose_many(server.address.clone(), client))).collect();
@@ -260,101 +249,10 @@ async fn propose_many(address: String, client: usize) -> Outcome<()> {
             r#"{{"operation_key":"http:{client}:{index}","tool":"invoice.create","arguments":{}}}"#,
             arguments(index)
         );
-        let status = connection.post("/api/v1/operations", &body).await?;
+        let (status, _) = connection.post("/api/v1/operations", &body).await?;
         if status != 201 {
             return Err(format!("a proposal was answered {status}").into());
         }
     }
     Ok(())
-}
-
-fn percentiles(mut spans: Vec<Duration>) -> (Duration, Duration) {
-    spans.sort();
-    let at = |share: usize| {
-        spans.get((spans.len() * share / 100).min(spans.len().saturating_sub(1))).copied().unwrap_or_default()
-    };
-    (at(50), at(99))
-}
-
-fn millis(span: Duration) -> String {
-    format!("{:.2} ms", span.as_secs_f64() * 1_000.0)
-}
-
-/// The real binary over a file.
-struct Server {
-    child: Child,
-    address: String,
-}
-
-impl Server {
-    fn start(file: &Path) -> Outcome<Self> {
-        let binary = PathBuf::from(std::env::var_os("TALLYSTICK_BIN").ok_or("TALLYSTICK_BIN names no binary")?);
-        let mut child = Command::new(binary)
-            .args(["serve", "--db", &url(file), "--listen", "127.0.0.1:0"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        // The log says where it listens.
-        let output = child.stderr.take().ok_or("the process has no log")?;
-        for line in BufReader::new(output).lines() {
-            if let Some((_, address)) = line?.split_once("http://") {
-                return Ok(Self {
-                    child,
-                    address: address.split(['/', ' ', '\u{1b}']).next().unwrap_or(address).into(),
-                });
-            }
-        }
-        Err("the process ended before it served".into())
-    }
-
-    /// Waits until the process has done next to nothing for six seconds: what it does after its start (first sweeps,
-    /// cutting the feed that a large import left) is behind it.
-    fn wait_until_idle(&self) -> Outcome<()> {
-        let (mut quiet, mut before) = (0, self.ticks()?);
-        for _ in 0..120 {
-            std::thread::sleep(Duration::from_secs(1));
-            let now = self.ticks()?;
-            quiet = if now - before <= 1 { quiet + 1 } else { 0 };
-            before = now;
-            if quiet == 6 {
-                return Ok(());
-            }
-        }
-        Err("the process does not come to rest".into())
-    }
-
-    /// Processor time used so far, in hundredths of a second.
-    fn ticks(&self) -> Outcome<u64> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        let (_, after_name) = stat.rsplit_once(')').ok_or("no name in stat")?;
-        let fields: Vec<&str> = after_name.split_whitespace().collect();
-        let field = |at: usize| fields.get(at).and_then(|text| text.parse::<u64>().ok()).ok_or("no time in stat");
-        Ok(field(11)? + field(12)?)
-    }
-
-    fn memory(&self) -> Outcome<Memory> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let figure = |name: &str| -> Outcome<f64> {
-            let line = status.lines().find(|line| line.starts_with(name)).ok_or("a figure is missing")?;
-            let kilobytes: f64 = line.split_whitespace().nth(1).ok_or("no figure")?.parse()?;
-            Ok(kilobytes / 1_024.0)
-        };
-        Ok(Memory { resident: figure("VmRSS:")?, own: figure("RssAnon:")? })
-    }
-}
-
-/// In MB (of 1024² bytes).
-struct Memory {
-    /// All pages that are in memory, as `VmRSS` counts them; those of the executable too, which the system can drop.
-    resident: f64,
-    /// Heap, stacks and what else belongs to the process alone.
-    own: f64,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended by itself; either way it is gone afterwards.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
