@@ -68,9 +68,10 @@ pub(super) const LINKED_LINES: &str = "SELECT link_key, source, bytes FROM sourc
 /// Index: primary key of argument.
 pub(super) const FIRST_ARGUMENTS: &str = "SELECT bytes FROM argument
      WHERE workspace_id = $1 AND op_id = $2 AND args_version = 1 AND size_bytes <= $3";
-/// Index: primary key of argument. Several versions may be equal; the first is as good as any.
+/// Index: primary key of argument. Several versions may be equal but for their spelling; the last that was taken is in force.
 pub(super) const ARGUMENTS_BY_HASH: &str = "SELECT bytes FROM argument
-     WHERE workspace_id = $1 AND op_id = $2 AND args_hash = $3 AND size_bytes <= $4 ORDER BY args_version LIMIT 1";
+     WHERE workspace_id = $1 AND op_id = $2 AND args_hash = $3 AND size_bytes <= $4 AND standing <> 'conflict'
+     ORDER BY args_version DESC LIMIT 1";
 /// Index: primary key of argument.
 pub(super) const NEWEST_ARGUMENTS: &str = "SELECT COALESCE(MAX(args_version), 0) FROM argument
      WHERE workspace_id = $1 AND op_id = $2";

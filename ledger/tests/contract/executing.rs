@@ -414,18 +414,24 @@ async fn changed_arguments_are_the_ones_that_are_sent(rig: Rig) {
     let made = rig.ledger.propose_operation(&automation(), new).await.unwrap().operation;
     let conflicting = proposal("order-1", "pay", r#"{"order":"order-1","amount":12}"#);
     rig.ledger.propose_operation(&automation(), conflicting).await.unwrap_err();
-    let version = rig.listed("order-1").await.unwrap().version;
+    let mut version = rig.listed("order-1").await.unwrap().version;
     let text = r#"{"order":"order-1","amount":11.0}"#;
-    let change = ActionInput::ChangeArguments { arguments: text.into() };
-    let answer = rig.ledger.act(&made.head.id, act("change", &crate::rig::operator(), change, version)).await.unwrap();
-    assert!(answer.record.refusal.is_none(), "{:?}", answer.record.refusal);
-    let version = answer.record.made_version.unwrap();
+    // The last spelling counts, of a number that was spelled otherwise before and in a proposal that was not taken.
+    let spellings = [r#"{"order":"order-1","amount":12.00}"#, r#"{"order":"order-1","amount":11}"#, text];
+    for (key, text) in ["change", "again", "spelled"].into_iter().zip(spellings) {
+        let change = ActionInput::ChangeArguments { arguments: text.into() };
+        let answer = rig.ledger.act(&made.head.id, act(key, &crate::rig::operator(), change, version)).await.unwrap();
+        assert!(answer.record.refusal.is_none(), "{:?}", answer.record.refusal);
+        version = answer.record.made_version.unwrap();
+        let kept = rig.ledger.operation_arguments(&admin(), &made.head.id).await.unwrap().unwrap();
+        assert_eq!(String::from_utf8(kept).unwrap(), text);
+    }
     let approve = act("approve", &actor("ida", Role::Approver), ActionInput::Approve {}, version);
     let answer = rig.ledger.act(&made.head.id, approve).await.unwrap();
     assert!(answer.record.refusal.is_none(), "{:?}", answer.record.refusal);
     let claimed = claim(&rig.ledger, "one").await.unwrap();
     assert_eq!(String::from_utf8(claimed.arguments).unwrap(), text);
-    assert_eq!(claimed.args_version, 2);
+    assert_eq!(claimed.args_version, 4);
     assert_eq!(rig.examined("order-1").await.arguments.unwrap(), text.as_bytes());
     // After a send other arguments are another operation of the intent, with its own bytes.
     rig.ledger.dispatch(&executor_actor(), &made.head.id, dispatch_as("one", 1)).await.unwrap();
