@@ -51,7 +51,7 @@ pub fn action_cards(decision: DecisionView) -> AnyView {
 
 /// The whole decision, on an operation's page.
 pub fn decision(decision: DecisionView) -> AnyView {
-    let facts = (!decision.facts.is_empty()).then(|| facts(decision.facts));
+    let facts = (!decision.facts.is_empty()).then(|| facts(decision.facts, decision.more_facts));
     view! {
         <p class="decision__why">
             <span class="code">{decision.row}</span>
@@ -157,7 +157,8 @@ fn card(action: ActionView) -> AnyView {
     .into_any()
 }
 
-fn facts(facts: Vec<FactView>) -> AnyView {
+fn facts(facts: Vec<FactView>, more: Option<String>) -> AnyView {
+    let more = more.map(|more| view! { <p class="quiet">{more}</p> });
     let lines = facts
         .into_iter()
         .map(|fact| {
@@ -175,6 +176,7 @@ fn facts(facts: Vec<FactView>) -> AnyView {
     view! {
         <h3 class="label">"What this stands on"</h3>
         <ul class="facts">{lines}</ul>
+        {more}
     }
     .into_any()
 }

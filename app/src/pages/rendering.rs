@@ -100,6 +100,7 @@ fn judged(actions: Vec<ActionView>, words: &str) -> DecisionView {
         why: words.into(),
         known: vec![],
         facts: vec![FactView { text: words.into(), strength: Strength::Hint, at: moment(), age: "4 min".into() }],
+        more_facts: None,
         actions,
         not_offered: vec![],
         awaited: None,

@@ -2,6 +2,7 @@
 //! not: zones belong to whoever prints.
 
 use crate::action::Action;
+use crate::counting::in_ranges;
 use crate::decision::{ActionRuling, GroundFact, LookUpKind, Ruling, Situation, Verdict};
 use crate::evidence::{Claim, Strength};
 use crate::operation::{Contradiction, Record, State};
@@ -231,12 +232,11 @@ fn look_ups_in_words(s: &Situation, record: &Record, now: Timestamp) -> Option<S
 fn budget_in_words(outcome: &Outcome) -> Option<String> {
     let allowed = outcome.attempts.iter().filter_map(|attempt| attempt.budget).max()?;
     let used = outcome.attempts.len();
-    let open: Vec<_> =
-        outcome.attempts.iter().filter(|attempt| attempt.closed.is_none()).map(|a| a.number.to_string()).collect();
+    let open = in_ranges(outcome.attempts.iter().filter(|attempt| attempt.closed.is_none()).map(|a| a.number));
     if used < allowed as usize {
         return None;
     }
-    let waiting = if open.is_empty() { String::new() } else { format!(", waiting for attempt {}", open.join(", ")) };
+    let waiting = if open.is_empty() { String::new() } else { format!(", waiting for attempt {open}") };
     Some(format!("Budget spent: {used} of {allowed}{waiting}."))
 }
 

@@ -1,15 +1,20 @@
 //! What may be done now, for a page: the ruling as it was made, with the reader's role, in the order to read it.
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
 use super::rules::{RuleLine, rules_of_action};
 use super::{Lens, Moment};
 use crate::action::Action;
-use crate::decision::{ActionRuling, Ruling, Verdict};
+use crate::decision::{ActionRuling, GroundFact, Ruling, Verdict};
 use crate::evidence::Strength;
 use crate::name::OperationId;
 use crate::operation::Record;
 use crate::permission::{Actor, Permission};
+
+/// The most facts that a decision is shown to stand on.
+const FACTS_SHOWN: usize = 12;
 
 /// The whole decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +27,8 @@ pub struct DecisionView {
     pub known: Vec<String>,
     /// What it stands on.
     pub facts: Vec<FactView>,
+    /// That there are more facts than are shown.
+    pub more_facts: Option<String>,
     /// The actions that concern the state, the recommended one first.
     pub actions: Vec<ActionView>,
     /// Labels of those that do not.
@@ -98,20 +105,27 @@ pub fn decision_view(record: &Record, ruling: &Ruling, reader: &Actor, lens: &Le
         row: row_name(&ruling.row),
         why: ruling.why.clone(),
         known: ruling.known.clone(),
-        facts: ruling
-            .facts
-            .iter()
-            .map(|fact| FactView {
-                text: fact.text.clone(),
-                strength: fact.strength,
-                at: lens.moment(fact.at),
-                age: lens.age(fact.at),
-            })
-            .collect(),
+        facts: telling(&ruling.facts).into_iter().map(|fact| fact_view(fact, lens)).collect(),
+        more_facts: (ruling.facts.len() > FACTS_SHOWN).then(|| {
+            format!("The strongest and newest {FACTS_SHOWN} of {}. The timeline has all.", ruling.facts.len())
+        }),
         actions: concerned.into_iter().map(|one| action_view(&record.head.id, one, ruling, reader, lens)).collect(),
         not_offered,
         awaited: awaited_view(record, reader, lens),
     }
+}
+
+/// Of very many facts the strongest, and among equals the newest; the newest first.
+fn telling(facts: &[GroundFact]) -> Vec<&GroundFact> {
+    let mut chosen: Vec<&GroundFact> = facts.iter().collect();
+    chosen.sort_by_key(|fact| (Reverse(fact.strength), Reverse(fact.at)));
+    chosen.truncate(FACTS_SHOWN);
+    chosen.sort_by_key(|fact| Reverse(fact.at));
+    chosen
+}
+
+fn fact_view(fact: &GroundFact, lens: &Lens<'_>) -> FactView {
+    FactView { text: fact.text.clone(), strength: fact.strength, at: lens.moment(fact.at), age: lens.age(fact.at) }
 }
 
 fn action_view(id: &OperationId, one: &ActionRuling, ruling: &Ruling, reader: &Actor, lens: &Lens<'_>) -> ActionView {
@@ -170,6 +184,7 @@ mod tests {
     use super::*;
     use crate::name::PrincipalId;
     use crate::permission::Role;
+    use crate::view::tests::at;
 
     fn ruling(action: Action, verdict: Verdict) -> ActionRuling {
         ActionRuling {
@@ -195,5 +210,18 @@ mod tests {
         let viewer = obstacle(&ruling(Action::MarkFailed, Verdict::Dual), &reader(Role::Viewer));
         assert!(viewer.unwrap().contains("viewer"));
         assert_eq!(obstacle(&ruling(Action::LookUp, Verdict::Safe), &operator), None);
+    }
+
+    #[test]
+    fn of_very_many_facts_a_strong_old_one_is_still_shown() {
+        let fact = |number: i64, strength| GroundFact {
+            text: format!("fact {number}"),
+            strength,
+            at: at("2026-10-05T09:00:00Z").plus(std::time::Duration::from_secs(number.unsigned_abs())),
+        };
+        let mut all: Vec<GroundFact> = (1..=500).map(|number| fact(number, Strength::Hint)).collect();
+        all.push(fact(0, Strength::P3));
+        let shown: Vec<&str> = telling(&all).iter().map(|fact| fact.text.as_str()).collect();
+        assert_eq!((shown.len(), shown[0], shown[FACTS_SHOWN - 1]), (FACTS_SHOWN, "fact 500", "fact 0"));
     }
 }

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::decision::row_name;
+use crate::counting::in_ranges;
 use crate::decision::{ActionRuling, Ruling, Verdict};
 use crate::outcome::{JudgedAttempt, Outcome};
 
@@ -41,12 +42,12 @@ pub fn rule_groups(outcome: &Outcome, ruling: &Ruling) -> Vec<RuleGroup> {
     let attempts: Vec<&JudgedAttempt> = outcome.attempts.iter().chain(&outcome.inherited).collect();
     let mut verdicts = Gathered::default();
     for attempt in attempts.iter().filter(|attempt| !attempt.is_running) {
-        verdicts.note(&attempt.judgement.rule, attempt.number.to_string());
+        verdicts.note(&attempt.judgement.rule, attempt.number);
     }
     let mut closers = Gathered::default();
     for attempt in &attempts {
         if let Some(closure) = &attempt.closed {
-            closers.note(&closure.rule, attempt.number.to_string());
+            closers.note(&closure.rule, attempt.number);
         }
     }
     let mut decision = vec![RuleLine::new(row_name(&ruling.row), None)];
@@ -56,12 +57,12 @@ pub fn rule_groups(outcome: &Outcome, ruling: &Ruling) -> Vec<RuleGroup> {
         action.forbidden_by.iter().for_each(|row| forbidding.note(&row_name(row), label.clone()));
         action.overlays.iter().for_each(|overlay| stricter.note(overlay, label.clone()));
     }
-    decision.extend(forbidding.lines("forbids "));
-    decision.extend(stricter.lines("on "));
+    decision.extend(forbidding.lines(|labels| format!("forbids {}", labels.join(", "))));
+    decision.extend(stricter.lines(|labels| format!("on {}", labels.join(", "))));
     [
         ("The state", state),
-        ("What each answer proves", verdicts.lines("attempt ")),
-        ("Why attempts are closed", closers.lines("attempt ")),
+        ("What each answer proves", verdicts.lines(attempts_in_words)),
+        ("Why attempts are closed", closers.lines(attempts_in_words)),
         ("What may be done", decision),
     ]
     .into_iter()
@@ -87,20 +88,23 @@ pub fn rules_of_action(row: &str, one: &ActionRuling) -> Vec<RuleLine> {
 
 /// Rules with all of which they spoke, in the order in which they came.
 #[derive(Default)]
-struct Gathered(Vec<(String, Vec<String>)>);
+struct Gathered<T>(Vec<(String, Vec<T>)>);
 
-impl Gathered {
-    fn note(&mut self, id: &str, about: String) {
+impl<T> Gathered<T> {
+    fn note(&mut self, id: &str, about: T) {
         match self.0.iter_mut().find(|(known, _)| known == id) {
             Some((_, all)) => all.push(about),
             None => self.0.push((id.to_owned(), vec![about])),
         }
     }
 
-    fn lines(self, before: &str) -> Vec<RuleLine> {
-        let line = |(id, all): (String, Vec<String>)| RuleLine::new(id, Some(format!("{before}{}", all.join(", "))));
-        self.0.into_iter().map(line).collect()
+    fn lines(self, words: impl Fn(Vec<T>) -> String) -> Vec<RuleLine> {
+        self.0.into_iter().map(|(id, all)| RuleLine::new(id, Some(words(all)))).collect()
     }
+}
+
+fn attempts_in_words(numbers: Vec<u32>) -> String {
+    format!("attempt {}", in_ranges(numbers))
 }
 
 /// What a rule says, by its number as pages print it: `E12`, `K1`, `F14`, `T15`, `row 21`, `O4`, `22a`.
