@@ -5,14 +5,23 @@ use tallystick_domain::operation::Mark;
 use tallystick_domain::view::lanes::{Bar, LanesView, WIDTH};
 
 /// A lane's height in the drawing's own units.
-const LANE: u32 = 32;
+const LANE: usize = 32;
 
 /// The drawing.
 pub fn lanes(view: LanesView) -> AnyView {
-    let height = u32::try_from(view.lanes.len()).unwrap_or(1) * LANE;
-    let spoken =
-        format!("{} attempts in {} lanes, from {} to {}.", view.bars.len(), view.lanes.len(), view.from, view.to);
-    let names = view.lanes.into_iter().map(|name| view! { <span class="lanes__name">{name}</span> }).collect_view();
+    let height = view.lanes.len() * LANE;
+    let attempts: usize = view.lanes.iter().map(|(_, count)| count).sum();
+    let spoken = format!("{attempts} attempts in {} lanes, from {} to {}.", view.lanes.len(), view.from, view.to);
+    let name = |(name, count): (String, usize)| {
+        view! {
+            <span class="lanes__name">
+                <span class="lanes__layer">{name}</span>
+                <span class="quiet">{format!("×{count}")}</span>
+            </span>
+        }
+    };
+    let names = view.lanes.into_iter().map(name).collect_view();
+    let note = view.note.map(|note| view! { <p class="lanes__note">{note}</p> });
     let lines = (1..=height / LANE)
         .map(|lane| {
             let y = (lane * LANE).to_string();
@@ -47,13 +56,16 @@ pub fn lanes(view: LanesView) -> AnyView {
                 <span>{view.span}</span>
                 <span>{view.to}</span>
             </div>
+            {note}
         </div>
     }
     .into_any()
 }
 
 fn bar(bar: Bar) -> AnyView {
-    let y = bar.lane * LANE + 9;
+    // What stands for several attempts is higher than one.
+    let (above, height) = if bar.is_several { (5, "22") } else { (9, "14") };
+    let y = bar.lane * LANE + above;
     let fill = (bar.mark == Mark::Unknown).then_some("url(#hatch)");
     view! {
         <rect
@@ -61,7 +73,7 @@ fn bar(bar: Bar) -> AnyView {
             x=bar.x.to_string()
             y=y.to_string()
             width=bar.width.to_string()
-            height="14"
+            height=height
             fill=fill
             vector-effect="non-scaling-stroke"
         >

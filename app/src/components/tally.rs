@@ -23,9 +23,11 @@ pub fn tally(tally: TallyView) -> AnyView {
             }
         })
         .collect_view();
+    let more = tally.more.map(|more| view! { <span class="tally__more">{more}</span> });
     view! {
         <span class="tally" class:tally--loud=tally.is_loud>
             <span class="tally__notches" role="img" aria-label=tally.spoken>
+                {more}
                 {groups}
             </span>
             <span class="tally__caption">{tally.caption}</span>

@@ -56,6 +56,7 @@ fn row(key: &str) -> RowView {
         tally: TallyView {
             groups: vec![TallyGroup { layer: key.into(), marks: vec![Mark::Unknown, Mark::NotSent] }],
             spoken: "2 attempts. tool: 1 unknown, 1 not sent.".into(),
+            more: None,
             caption: "2 of 4 · tool".into(),
             is_loud: false,
         },

@@ -157,6 +157,8 @@ pub struct TallyView {
     pub groups: Vec<TallyGroup>,
     /// For those who do not see notches: `2 attempts. tool: 1 unknown, 1 not sent.`
     pub spoken: String,
+    /// How many older attempts have no notch here: `+488`.
+    pub more: Option<String>,
     /// Beside the notches: `2 of 4 · tool`.
     pub caption: String,
     /// Whether there are more attempts than allowed, or several layers made them.
@@ -173,10 +175,15 @@ const fn mark_words(mark: Mark) -> &'static str {
     }
 }
 
+/// The most notches that are drawn; the newest.
+const NOTCHES: usize = 12;
+
 /// The tally of a row.
 pub fn tally(row: &Projection) -> TallyView {
     let groups = group_by_layer(&row.tally);
     let attempts = row.attempts as usize;
+    let drawn = &row.tally[row.tally.len().saturating_sub(NOTCHES)..];
+    let undrawn = attempts.max(row.tally.len()) - drawn.len();
     let mut caption = match row.attempts_allowed {
         Some(allowed) => format!("{attempts} of {allowed}"),
         None if attempts == 0 => "none".to_owned(),
@@ -188,7 +195,13 @@ pub fn tally(row: &Projection) -> TallyView {
         several => caption = format!("{caption} · {} layers", several.len()),
     }
     let is_loud = row.attempts_allowed.is_some_and(|allowed| row.attempts > allowed) || groups.len() > 1;
-    TallyView { spoken: spoken_tally(attempts, &groups), groups, caption, is_loud }
+    TallyView {
+        groups: group_by_layer(drawn),
+        spoken: spoken_tally(attempts, row.tally.len(), &groups),
+        more: (undrawn > 0).then(|| format!("+{undrawn}")),
+        caption,
+        is_loud,
+    }
 }
 
 fn group_by_layer(notches: &[Notch]) -> Vec<TallyGroup> {
@@ -203,18 +216,27 @@ fn group_by_layer(notches: &[Notch]) -> Vec<TallyGroup> {
     groups
 }
 
-fn spoken_tally(attempts: usize, groups: &[TallyGroup]) -> String {
+/// A row keeps no notch of the oldest of very many attempts.
+fn spoken_tally(attempts: usize, kept: usize, groups: &[TallyGroup]) -> String {
     let mut spoken = format!("{}.", counted(attempts, "attempt", "attempts"));
+    if kept < attempts {
+        spoken = format!("{spoken} Of the newest {kept}:");
+    }
     for group in groups {
-        let kinds: Vec<String> = Mark::ALL
-            .iter()
-            .map(|&mark| (group.marks.iter().filter(|&&one| one == mark).count(), mark_words(mark)))
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, word)| format!("{count} {word}"))
-            .collect();
-        spoken = format!("{spoken} {}: {}.", group.layer, kinds.join(", "));
+        spoken = format!("{spoken} {}: {}.", group.layer, marks_in_words(&group.marks));
     }
     spoken
+}
+
+/// `30 unknown, 7 refused`
+pub(super) fn marks_in_words(marks: &[Mark]) -> String {
+    let kinds: Vec<String> = Mark::ALL
+        .iter()
+        .map(|&mark| (marks.iter().filter(|&&one| one == mark).count(), mark_words(mark)))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    kinds.join(", ")
 }
 
 /// How long the destination key still protects, for a row.
@@ -278,7 +300,22 @@ mod tests {
         let groups = group_by_layer(&notches);
         assert_eq!(groups.len(), 2);
         assert_eq!(groups[0].marks, [Mark::Unknown, Mark::NotSent]);
-        assert_eq!(spoken_tally(3, &groups), "3 attempts. tool: 1 unknown, 1 not sent. agent: 1 refused.");
+        assert_eq!(spoken_tally(3, 3, &groups), "3 attempts. tool: 1 unknown, 1 not sent. agent: 1 refused.");
+        let of_many = spoken_tally(500, 3, &groups);
+        assert_eq!(of_many, "500 attempts. Of the newest 3: tool: 1 unknown, 1 not sent. agent: 1 refused.");
+    }
+
+    #[test]
+    fn of_very_many_attempts_the_newest_have_notches_and_the_others_are_a_number() {
+        let mut rig = crate::rig::Rig::uncertain(crate::tool::Class::Reversible, crate::rig::keyed());
+        rig.refold();
+        let one = rig.record("op").row.clone().unwrap();
+        let shown = tally(&one);
+        assert_eq!((shown.more, shown.groups[0].marks.len()), (None, 1));
+        let many = Projection { attempts: 500, tally: vec![one.tally[0].clone(); 60], ..one };
+        let shown = tally(&many);
+        assert_eq!((shown.more.as_deref(), shown.groups[0].marks.len()), (Some("+488"), 12));
+        assert!(shown.caption.starts_with("500"), "{}", shown.caption);
     }
 
     #[test]
