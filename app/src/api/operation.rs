@@ -25,10 +25,10 @@ pub async fn get_operations(pairs: Pairs) -> Result<Fragment, ApiError> {
     Ok(super::ssr::rendered("Operations", &view.sequence.clone(), || crate::pages::operations::content(view, &pairs)))
 }
 
-/// One operation with everything known about it.
+/// One operation with everything known about it. The pair `timeline` is how many of its newest entries are passed over.
 #[server(prefix = "/ui", endpoint = "get_operation", input = Json)]
 pub async fn get_operation(id: String, pairs: Pairs) -> Result<Fragment, ApiError> {
-    let view = super::ssr::Reader::from_context().await?.operation(&id).await?;
+    let view = super::ssr::Reader::from_context().await?.operation(&id, &pairs).await?;
     let (title, sequence) = (view.row.key.clone(), view.sequence.clone());
     Ok(super::ssr::rendered(&title, &sequence, || crate::pages::operation::content(view, &pairs)))
 }

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use tallystick_domain::view::ChangeLine;
 use tallystick_domain::view::operation::EntryView;
-use tallystick_domain::view::timeline::{Item, Repeat, Sign};
+use tallystick_domain::view::timeline::{Item, Repeats, Sign, TimelineView};
 
 use super::badge::{state_badge, strength_badge};
 use super::icon::icon;
@@ -11,9 +11,19 @@ use super::rules::rules_behind;
 use super::tally::notch;
 use super::time::time;
 
-/// All items.
-pub fn timeline(items: Vec<Item>) -> AnyView {
-    view! { <ol class="timeline">{items.into_iter().map(item).collect_view()}</ol> }.into_any()
+/// A page of it. `place` is the address of the page that passes so many of the newest entries over.
+pub fn timeline(view: TimelineView, place: impl Fn(&str) -> String) -> AnyView {
+    let link = |passed_over: Option<String>, name: &'static str| {
+        passed_over.map(|count| view! { <a class="button" href=place(&count)>{name}</a> })
+    };
+    let (newer, older) = (link(view.newer, "Newer entries"), link(view.older, "Older entries"));
+    let pages = (newer.is_some() || older.is_some())
+        .then(|| view! { <nav class="timeline__pages" aria-label="Timeline">{newer} {older}</nav> });
+    view! {
+        <ol class="timeline">{view.items.into_iter().map(item).collect_view()}</ol>
+        {pages}
+    }
+    .into_any()
 }
 
 fn sign_view(sign: Sign) -> AnyView {
@@ -36,7 +46,7 @@ fn item(item: Item) -> AnyView {
     let notes = (!item.notes.is_empty()).then(|| view! { <p class="timeline__notes">{item.notes.join(" · ")}</p> });
     let text = (!item.text.is_empty()).then(|| view! { <span class="timeline__text">{item.text}</span> });
     let changes = (!item.changes.is_empty()).then(|| changes(item.changes));
-    let repeats = (!item.repeats.is_empty()).then(|| repeats(item.repeats));
+    let repeats = item.repeats.map(repeats);
     view! {
         <li class="timeline__item">
             <span class="timeline__time">{time(item.at)}</span>
@@ -62,14 +72,19 @@ fn item(item: Item) -> AnyView {
     .into_any()
 }
 
-fn repeats(repeats: Vec<Repeat>) -> AnyView {
-    let label = format!("×{} the same", repeats.len() + 1);
-    let lines =
-        repeats.into_iter().map(|repeat| view! { <li>{time(repeat.at)} " " {repeat.title}</li> }).collect_view();
+/// Many of them stand here: each is as short as it can be.
+fn repeats(view: Repeats) -> AnyView {
+    let lines = view
+        .lines
+        .into_iter()
+        .map(|one| view! { <li><time datetime=one.at.utc>{one.at.short}</time> " " {one.title}</li> })
+        .collect_view();
+    let more = view.more.map(|more| view! { <p>{more}</p> });
     view! {
         <details class="timeline__repeats">
-            <summary>{label}</summary>
+            <summary>{view.label}</summary>
             <ul>{lines}</ul>
+            {more}
         </details>
     }
     .into_any()

@@ -8,7 +8,7 @@ use tallystick_domain::view::list::RowView;
 use tallystick_domain::view::operation::{Counts, EffectView, FindingView, OperationView, Promise, RelativeView};
 
 use super::loading::{Asked, Coming, Place, shown};
-use super::{pairs_of, value, way_back};
+use super::{address, pairs_of, value, way_back, with};
 use crate::api::Pairs;
 use crate::api::operation::get_operation;
 use crate::components::badge::{state_badge, state_phrase, strength_badge};
@@ -40,7 +40,12 @@ pub fn content(mut view: OperationView, pairs: &Pairs) -> AnyView {
     let waiting = view.decision.awaited.take().map(awaited);
     let knowledge = known(&view.decision.known);
     let row = view.row;
-    let raw = format!("/api/v1/operations/{}", row.id);
+    let (place, raw) = (format!("/operations/{}", row.id), format!("/api/v1/operations/{}", row.id));
+    let shown_from = |passed_over: &str| {
+        let passed_over = if passed_over == "0" { "" } else { passed_over };
+        format!("{}#timeline-title", address(&place, &with(pairs, "timeline", passed_over)))
+    };
+    let journal_note = view.journal_note.map(|note| view! { <p class="quiet">{note}</p> });
     let log = format!("/actions?operation={}", row.id);
     view! {
         <article class="page" aria-labelledby="operation-title">
@@ -62,14 +67,15 @@ pub fn content(mut view: OperationView, pairs: &Pairs) -> AnyView {
                 <div class="columns__main">
                     <section class="box" aria-labelledby="timeline-title">
                         <h2 id="timeline-title" class="box__title">
-                            "Timeline " <span class="quiet">"newest first"</span>
+                            "Timeline " <span class="quiet">{view.timeline.words.clone()}</span>
                         </h2>
                         <div class="operation__tally">{tally(row.tally)}</div>
                         {view.lanes.map(lanes)}
-                        {timeline(view.timeline)}
+                        {timeline(view.timeline, shown_from)}
                         <details class="box__more">
                             <summary>"Journal: every change of this operation"</summary>
                             {journal(view.journal)}
+                            {journal_note}
                         </details>
                     </section>
                     {arguments(view.arguments)}

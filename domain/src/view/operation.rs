@@ -8,7 +8,7 @@ use super::lanes::LanesView;
 use super::list::RowView;
 use super::rules::RuleGroup;
 use super::state::StateBadge;
-use super::timeline::Item;
+use super::timeline::TimelineView;
 use super::{Lens, Moment};
 use crate::contract::{Consistency, Contract, LayerRetries, LookUpBy, OnInFlight, OnMismatch, Stores, Verification};
 use crate::operation::{Finding, Projection, Severity, State};
@@ -40,10 +40,12 @@ pub struct OperationView {
     pub decision: DecisionView,
     /// The attempts, drawn.
     pub lanes: Option<LanesView>,
-    /// The timeline, newest first.
-    pub timeline: Vec<Item>,
-    /// Its journal, newest first.
+    /// A page of the timeline.
+    pub timeline: TimelineView,
+    /// Its newest journal entries, newest first.
     pub journal: Vec<EntryView>,
+    /// Which of them these are, where they are not all.
+    pub journal_note: Option<String>,
     /// The arguments.
     pub arguments: ArgumentsView,
     /// What the destination promises.

@@ -17,6 +17,24 @@ use crate::outcome::{JudgedAttempt, Outcome};
 use crate::permission::Actor;
 use crate::time::{Timestamp, span_in_words};
 
+/// The most entries on one page.
+const ENTRIES: usize = 50;
+/// The most that one entry names of those that were the same; the record itself has them all.
+const REPEATS_NAMED: usize = 50;
+
+/// A page of the timeline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimelineView {
+    /// Its entries, newest first.
+    pub items: Vec<Item>,
+    /// Which of them these are: `newest first`, `entries 51 to 100 of 312, newest first`.
+    pub words: String,
+    /// How many are passed over on the page with the newer ones; nothing where these are the newest.
+    pub newer: Option<String>,
+    /// How many are passed over on the page with the older ones; nothing where there are none.
+    pub older: Option<String>,
+}
+
 /// What sign stands beside an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -60,8 +78,19 @@ pub struct Item {
     pub quote: Option<String>,
     /// Differences, for a proposal that was not taken.
     pub changes: Vec<ChangeLine>,
-    /// The others that were the same, newest first: when and which.
-    pub repeats: Vec<Repeat>,
+    /// The others that were the same.
+    pub repeats: Option<Repeats>,
+}
+
+/// Items that were the same as one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repeats {
+    /// `×37 the same, since 5 Oct 09:00`
+    pub label: String,
+    /// Which and when, newest first, as far as they are named.
+    pub lines: Vec<Repeat>,
+    /// How many of them are not named.
+    pub more: Option<String>,
 }
 
 /// One of several equal items.
@@ -93,7 +122,7 @@ impl Item {
             strength: None,
             quote: None,
             changes: Vec::new(),
-            repeats: Vec::new(),
+            repeats: None,
         }
     }
 
@@ -113,14 +142,15 @@ impl Item {
     }
 }
 
-/// The timeline. `trust` says how far a source is believed.
+/// The timeline, without its newest `passed_over` entries. `trust` says how far a source is believed.
 pub fn timeline(
     record: &Record,
     outcome: &Outcome,
     secret_fields: &[String],
     trust: &dyn Fn(&SourceName) -> Option<Trust>,
+    passed_over: usize,
     lens: &Lens<'_>,
-) -> Vec<Item> {
+) -> TimelineView {
     let own = outcome.attempts.iter().map(|attempt| attempt_item(attempt, false, lens));
     let inherited = outcome.inherited.iter().map(|attempt| attempt_item(attempt, true, lens));
     let mut first_proposal_seen = false;
@@ -130,22 +160,51 @@ pub fn timeline(
     });
     let mut items: Vec<Dated> = own.chain(inherited).chain(facts).collect();
     items.sort_by_key(|item| Reverse(item.at));
-    merge(items)
+    page(merge(items, lens), passed_over)
 }
 
-fn merge(items: Vec<Dated>) -> Vec<Item> {
-    let mut merged: Vec<Item> = Vec::with_capacity(items.len());
+fn page(mut items: Vec<Item>, passed_over: usize) -> TimelineView {
+    let all = items.len();
+    let from = if passed_over < all { passed_over } else { 0 };
+    let to = (from + ENTRIES).min(all);
+    items.truncate(to);
+    items.drain(..from);
+    let words = if items.len() == all {
+        "newest first".to_owned()
+    } else {
+        format!("entries {} to {to} of {all}, newest first", from + 1)
+    };
+    TimelineView {
+        items,
+        words,
+        newer: (from > 0).then(|| from.saturating_sub(ENTRIES).to_string()),
+        older: (to < all).then(|| to.to_string()),
+    }
+}
+
+fn merge(items: Vec<Dated>, lens: &Lens<'_>) -> Vec<Item> {
+    let mut merged: Vec<(Item, Vec<Dated>)> = Vec::new();
     let mut last_signature: Option<String> = None;
-    for Dated { signature, item, .. } in items {
+    for mut dated in items {
+        let signature = dated.signature.take();
         match merged.last_mut() {
-            Some(last) if signature.is_some() && signature == last_signature => {
-                last.repeats.push(Repeat { at: item.at, title: item.title });
-            }
-            _ => merged.push(item),
+            Some((_, same)) if signature.is_some() && signature == last_signature => same.push(dated),
+            _ => merged.push((dated.item, Vec::new())),
         }
         last_signature = signature;
     }
-    merged
+    merged.into_iter().map(|(item, same)| Item { repeats: repeats(&same, lens), ..item }).collect()
+}
+
+fn repeats(same: &[Dated], lens: &Lens<'_>) -> Option<Repeats> {
+    let oldest = same.last()?;
+    let unnamed = same.len().saturating_sub(REPEATS_NAMED);
+    let named = same.iter().take(REPEATS_NAMED);
+    Some(Repeats {
+        label: format!("×{} the same, since {}", same.len() + 1, lens.moment(oldest.at).short),
+        lines: named.map(|one| Repeat { at: one.item.at.clone(), title: one.item.title.clone() }).collect(),
+        more: (unnamed > 0).then(|| format!("{unnamed} older ones are named only in the raw record.")),
+    })
 }
 
 const fn mark_title(mark: Mark) -> &'static str {
@@ -176,23 +235,21 @@ fn attempt_item(attempt: &JudgedAttempt, is_inherited: bool, lens: &Lens<'_>) ->
     let prefix = if is_inherited { "Inherited attempt" } else { "Attempt" };
     let mut notes = vec![attempt.judgement.rule.to_string()];
     notes.extend(attempt.owner.as_ref().map(|layer| format!("layer {layer}")));
-    notes.extend(attempt.ended_at.map(|end| format!("took {}", span_in_words(end.since(attempt.dispatched_at)))));
-    notes.extend(attempt.http.map(|status| format!("HTTP {status}")));
-    notes.extend(attempt.error.as_ref().map(|error| format!("error {error}")));
-    let signature = format!(
-        "{mark:?}{prefix}{}{:?}",
-        attempt.judgement.text,
-        (&notes[0], &attempt.owner, attempt.http, &attempt.error)
-    );
-    notes.extend(attempt.worker.as_ref().map(|worker| format!("worker {worker}")));
-    notes.extend(attempt.dest_key.as_ref().map(|key| format!("key sent {key}")));
-    notes.extend(attempt.closed.as_ref().map(|closure| format!("closed by {}", closure.rule)));
-    notes.extend(attempt.replayed.then(|| "a replayed, stored answer".to_owned()));
-    notes.extend(attempt.reported_by.as_ref().map(|by| format!("reported by {by}")));
-    notes.extend(attempt.overlaps.then(|| "began before the one before it had ended".to_owned()));
-    notes.extend(attempt.is_possible_send.then(|| "only a claim is known: a possible send".to_owned()));
-    notes.extend(attempt.reported.map(|outcome| outcome_words(outcome).to_owned()));
+    let mut told: Vec<String> = attempt.http.map(|status| format!("HTTP {status}")).into_iter().collect();
+    told.extend(attempt.error.as_ref().map(|error| format!("error {error}")));
+    told.extend(attempt.dest_key.as_ref().map(|key| format!("key sent {key}")));
+    told.extend(attempt.closed.as_ref().map(|closure| format!("closed by {}", closure.rule)));
+    told.extend(attempt.replayed.then(|| "a replayed, stored answer".to_owned()));
+    told.extend(attempt.reported_by.as_ref().map(|by| format!("reported by {by}")));
+    told.extend(attempt.overlaps.then(|| "began before the one before it had ended".to_owned()));
+    told.extend(attempt.is_possible_send.then(|| "only a claim is known: a possible send".to_owned()));
+    told.extend(attempt.reported.map(|outcome| outcome_words(outcome).to_owned()));
     let text = attempt_text(attempt);
+    // How long each took, and in which process, does not make them different.
+    let signature = format!("{mark:?}{prefix}{text}{notes:?}{told:?}");
+    notes.extend(attempt.ended_at.map(|end| format!("took {}", span_in_words(end.since(attempt.dispatched_at)))));
+    notes.extend(told);
+    notes.extend(attempt.worker.as_ref().map(|worker| format!("worker {worker}")));
     let title = format!("{prefix} {} · {}", attempt.number, mark_title(mark));
     let mut item = Item::new(lens, at, Sign::Attempt(mark), title).saying(text).noting(notes);
     item.strength = Some(attempt.judgement.strength);
@@ -444,15 +501,57 @@ pub(crate) mod tests {
         let mut odd = attempt(3);
         odd.http = Some(500);
         odd.ended_at = Some(at("2026-10-05T09:00:40Z"));
-        let items = merge(vec![
-            attempt_item(&odd, false, &lens),
-            attempt_item(&attempt(2), false, &lens),
-            attempt_item(&attempt(1), false, &lens),
-        ]);
+        let items = merge([odd, attempt(2), attempt(1)].map(|one| attempt_item(&one, false, &lens)).into(), &lens);
         assert_eq!(items.len(), 2);
-        assert_eq!(items[0].title, "Attempt 3 · unknown");
-        assert_eq!(items[1].repeats.len(), 1);
-        assert_eq!(items[1].repeats[0].title, "Attempt 1 · unknown");
+        assert_eq!((items[0].title.as_str(), &items[0].repeats), ("Attempt 3 · unknown", &None));
+        let same = items[1].repeats.as_ref().unwrap();
+        assert_eq!(same.label, "×2 the same, since 5 Oct 09:00");
+        assert_eq!((same.lines[0].title.as_str(), &same.more), ("Attempt 1 · unknown", &None));
+    }
+
+    #[test]
+    fn another_key_and_an_overlap_are_never_folded_away() {
+        let names = BTreeMap::new();
+        let lens = lens(&names);
+        let mut other_key = attempt(2);
+        other_key.dest_key = crate::name::DestinationKey::parse("b2").ok();
+        let mut overlaps = attempt(3);
+        overlaps.overlaps = true;
+        let all = [overlaps, other_key, attempt(1)];
+        assert_eq!(merge(all.map(|one| attempt_item(&one, false, &lens)).into(), &lens).len(), 3);
+    }
+
+    #[test]
+    fn many_that_are_the_same_are_counted_and_named_up_to_a_limit() {
+        let names = BTreeMap::new();
+        let lens = lens(&names);
+        let all = (1..=500).rev().map(|number| attempt_item(&attempt(number), false, &lens)).collect();
+        let items = merge(all, &lens);
+        let same = items[0].repeats.as_ref().unwrap();
+        assert_eq!((items.len(), items[0].title.as_str(), same.lines.len()), (1, "Attempt 500 · unknown", 50));
+        assert!(same.label.starts_with("×500 the same"), "{same:?}");
+        assert_eq!(same.more.as_deref(), Some("449 older ones are named only in the raw record."));
+    }
+
+    #[test]
+    fn pages_of_a_long_timeline_follow_each_other_and_show_each_entry_once() {
+        let names = BTreeMap::new();
+        let entry =
+            |number: u32| Item::new(&lens(&names), at("2026-10-05T09:00:00Z"), Sign::Person, number.to_string());
+        let all: Vec<Item> = (1..=120).map(entry).collect();
+        let (mut seen, mut next, mut words) = (Vec::new(), Some("0".to_owned()), Vec::new());
+        while let Some(from) = next {
+            let shown = page(all.clone(), from.parse().unwrap());
+            seen.extend(shown.items);
+            words.push((shown.words, shown.newer));
+            next = shown.older;
+        }
+        assert_eq!(seen, all);
+        assert_eq!(words[0], ("entries 1 to 50 of 120, newest first".into(), None));
+        assert_eq!(words[2], ("entries 101 to 120 of 120, newest first".into(), Some("50".into())));
+        let short = page(all[..50].to_vec(), 0);
+        assert_eq!((short.words.as_str(), short.older), ("newest first", None));
+        assert_eq!(page(all.clone(), 9_999).items[0].title, "1", "an address of more than there is shows the newest");
     }
 
     #[test]

@@ -48,6 +48,8 @@ use crate::api::{ApiError, Pairs};
 
 /// Rows of the audit log on a page.
 const LOG_PAGE: u32 = 50;
+/// Entries of an operation's journal on its page.
+const JOURNAL_SHOWN: usize = 50;
 
 impl Reader {
     /// What stands around every page.
@@ -150,8 +152,8 @@ impl Reader {
         self.ledger.operation(&self.actor, &id).await.map_err(told)?.ok_or_else(|| not_found("operation"))
     }
 
-    /// One operation.
-    pub async fn operation(&self, id: &str) -> Result<OperationView, ApiError> {
+    /// One operation. The pair `timeline` is how many of its newest entries are passed over.
+    pub async fn operation(&self, id: &str, pairs: &Pairs) -> Result<OperationView, ApiError> {
         let examined = self.examine(id).await?;
         let names = self.names().await;
         let sources = self.ledger.sources(&self.actor).await.unwrap_or_default();
@@ -161,6 +163,8 @@ impl Reader {
         let secrets = secret_fields(&examined);
         let declared = |name: &_| sources.iter().find(|source| source.name == *name).map(|source| source.trust);
         let trust = |name: &_| declared(name).or_else(|| Trust::of_own(name));
+        let passed_over = value(pairs, "timeline").and_then(|count| count.parse().ok()).unwrap_or(0);
+        let entries = examined.entries.len();
         Ok(OperationView {
             row: row_view(&record.head, row, &lens),
             version: record.version.to_string(),
@@ -172,8 +176,10 @@ impl Reader {
             findings: outcome.findings.iter().map(Into::into).collect(),
             decision: decision_view(record, &examined.ruling, &self.actor, &lens),
             lanes: lanes(&outcome.attempts, &lens),
-            timeline: timeline(record, outcome, &secrets, &trust, &lens),
-            journal: examined.entries.iter().rev().map(|entry| journal_line(entry, &lens)).collect(),
+            timeline: timeline(record, outcome, &secrets, &trust, passed_over, &lens),
+            journal: examined.entries.iter().rev().take(JOURNAL_SHOWN).map(|entry| journal_line(entry, &lens)).collect(),
+            journal_note: (entries > JOURNAL_SHOWN)
+                .then(|| format!("The newest {JOURNAL_SHOWN} of {entries} changes. The raw record has all of them.")),
             arguments: arguments_in_force(record, examined.arguments.as_deref(), &secrets),
             contract: promises(&outcome.contract),
             verification: tallystick_domain::view::operation::verification_words(&outcome.contract),
