@@ -81,7 +81,8 @@ impl Record {
         })
     }
 
-    fn is_revoked(&self, approval: &Approval) -> bool {
+    /// Whether it was taken back.
+    pub(crate) fn is_revoked(&self, approval: &Approval) -> bool {
         self.facts.acts().any(|fact| matches!(fact, Fact::Revoked { approval: id, .. } if *id == approval.id))
     }
 

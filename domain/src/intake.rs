@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use crate::attempt::{AttemptRef, ReceiptFault, Report, ReportKind};
 use crate::contract::Contract;
+use crate::difference::diff;
 use crate::evidence::{Claim, Evidence, LinkedBy, PartOf};
-use crate::fingerprint::{Hash, diff};
+use crate::fingerprint::Hash;
 use crate::json::{Json, Member};
 use crate::layers::{Attempts, Declaration};
 use crate::name::{

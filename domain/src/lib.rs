@@ -48,6 +48,7 @@
 //! | **unwinding** | going back through a workflow: undoing each step after all that builds on it |
 //! | **hold** | why a step is not undone now |
 //! | **sum** | figures of many operations added up, by tool, destination, state, layer and mark, and by quarter of an hour; an operation counts where its first attempt was made |
+//! | **likeness** | why two values that differ look alike or mean the same: composition, spelling, instant |
 //! | **repeat** | what came again and was answered from the record: a proposal, a delivery |
 
 pub mod action;
@@ -64,6 +65,7 @@ pub mod counting;
 mod coverage;
 pub mod decision;
 pub mod delivery;
+pub mod difference;
 pub mod evidence;
 pub mod facts;
 pub mod fingerprint;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use tallystick_domain::fingerprint::diff;
+use tallystick_domain::difference::diff;
 use tallystick_domain::json::Json;
 use tallystick_domain::name::OperationId;
 use tallystick_domain::operation::{FieldChange, Reason, Record};

@@ -24,8 +24,10 @@ use crate::store::entry::{Changes, JournalEntry, Replay};
 use crate::store::list::{page_cursor, page_size};
 use crate::{Ledger, LedgerError};
 
-/// Arguments larger than this are not part of [`Examined`].
+/// Of arguments larger than this only the first bytes are part of [`Examined`].
 const SHOWN_ARGUMENTS_BYTES: i64 = 64 * 1024;
+/// How many these are.
+const PREVIEW_BYTES: i64 = 4 * 1024;
 /// How many bulk actions an operation tells of.
 const BULKS_SHOWN: u32 = 20;
 /// How near the end of a safe option is "soon".
@@ -190,8 +192,10 @@ pub struct Examined {
     pub outcome: Outcome,
     /// What may be done at `now`, by this reader.
     pub ruling: Ruling,
-    /// The arguments in force as received, unless larger than 64 KiB (then only their size is in the record).
+    /// The arguments in force as received, unless larger than 64 KiB.
     pub arguments: Option<Vec<u8>>,
+    /// The first 4 KiB of them where they are larger.
+    pub arguments_start: Option<Vec<u8>>,
     /// The request that is kept for them, once one was sent.
     pub wire: Option<Vec<u8>>,
     /// The key that goes to the destination.
@@ -406,13 +410,19 @@ async fn examine(tx: &mut Tx, by: &Actor, id: &OperationId) -> Result<Option<Exa
     let relatives = relatives(tx, &record.head, others).await?;
     let entries = tx.journal_entries(id.as_str(), record.version).await?;
     let wire = tx.wire(id.as_str(), record.args_version()).await?.map(|(bytes, _)| bytes);
+    let arguments = tx.arguments_in_force(&record, SHOWN_ARGUMENTS_BYTES).await?;
+    let arguments_start = match &arguments {
+        None => tx.arguments_start(&record, PREVIEW_BYTES).await?,
+        Some(_) => None,
+    };
     Ok(Some(Examined {
         wire,
         destination_key: record.destination_key(&around.relatives),
         tool: around.tool,
         outcome,
         ruling,
-        arguments: tx.arguments_in_force(&record, SHOWN_ARGUMENTS_BYTES).await?,
+        arguments,
+        arguments_start,
         aliases: tx.names_of(id.as_str()).await?,
         relatives,
         bulks: tx.bulks_of_operation(id.as_str(), BULKS_SHOWN).await?,

@@ -3,6 +3,7 @@
 pub mod badge;
 pub mod choosing;
 pub mod decision;
+pub mod difference;
 pub mod field;
 pub mod frame;
 pub mod icon;

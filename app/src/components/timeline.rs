@@ -1,11 +1,11 @@
 //! The timeline: what happened and what was learned, newest first.
 
 use leptos::prelude::*;
-use tallystick_domain::view::ChangeLine;
 use tallystick_domain::view::operation::EntryView;
 use tallystick_domain::view::timeline::{Item, Repeats, Sign, TimelineView};
 
 use super::badge::{state_badge, strength_badge};
+use super::difference::difference;
 use super::icon::icon;
 use super::rules::rules_behind;
 use super::tally::notch;
@@ -45,7 +45,7 @@ fn item(item: Item) -> AnyView {
     let strength = item.strength.map(strength_badge);
     let notes = (!item.notes.is_empty()).then(|| view! { <p class="timeline__notes">{item.notes.join(" · ")}</p> });
     let text = (!item.text.is_empty()).then(|| view! { <span class="timeline__text">{item.text}</span> });
-    let changes = (!item.changes.is_empty()).then(|| changes(item.changes));
+    let differs = item.difference.map(difference);
     let repeats = item.repeats.map(repeats);
     view! {
         <li class="timeline__item">
@@ -64,7 +64,7 @@ fn item(item: Item) -> AnyView {
                 {notes}
                 {rules_behind(item.rules, "Why: rules")}
                 {quote}
-                {changes}
+                {differs}
                 {repeats}
             </div>
         </li>
@@ -88,29 +88,6 @@ fn repeats(view: Repeats) -> AnyView {
         </details>
     }
     .into_any()
-}
-
-/// Differences between two sets of arguments.
-pub fn changes(changes: Vec<ChangeLine>) -> AnyView {
-    let lines = changes
-        .into_iter()
-        .map(|change| {
-            let before = change.before.map(|text| view! { <del>{text}</del> });
-            let after = change.after.map(|text| view! { <ins>{text}</ins> });
-            view! {
-                <li>
-                    <code>{change.path}</code>
-                    " "
-                    {before}
-                    " "
-                    {after}
-                    " "
-                    {change.note.map(|note| view! { <span class="quiet">{note}</span> })}
-                </li>
-            }
-        })
-        .collect_view();
-    view! { <ul class="changes">{lines}</ul> }.into_any()
 }
 
 /// Journal entries: who changed what by which rules.

@@ -5,9 +5,9 @@ use tallystick_domain::view::approvals::{ApprovalGroup, ApprovalLine, ApprovalsV
 
 use super::loading::{Asked, Coming, Place, shown};
 use crate::api::approvals::get_approvals;
+use crate::components::difference::difference;
 use crate::components::notice::empty;
 use crate::components::time::time;
-use crate::components::timeline::changes;
 
 /// What waits for an authorization.
 #[component]
@@ -90,7 +90,7 @@ fn row(row: ApprovalLine) -> AnyView {
             view! {
                 <div class="approvals__about">
                     <p>{from} ":"</p>
-                    {changes(lines)}
+                    {difference(lines)}
                 </div>
             }
         })

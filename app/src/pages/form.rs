@@ -4,13 +4,14 @@
 use leptos::prelude::*;
 use leptos::server_fn::ServerFn;
 use leptos_router::hooks::{use_params_map, use_query_map};
-use tallystick_domain::view::action::{FormView, PreviewView, RefusedView, Typed};
+use tallystick_domain::view::action::{ArgumentsForm, FormView, PreviewView, RefusedView, Typed};
 
 use super::loading::{Asked, Coming, Place, shown, unconcerned};
 use super::pairs_of;
 use crate::api::Pairs;
 use crate::api::action::{SubmitAction, get_action_form};
 use crate::components::badge::{state_badge, verdict_badge};
+use crate::components::difference::difference;
 use crate::components::field::{self, TextField, hidden};
 use crate::components::notice::failed_submission;
 use crate::components::time::full_time;
@@ -57,9 +58,14 @@ pub fn content(mut view: FormView, pairs: &Pairs) -> AnyView {
         </p>
     };
     let request = view.preview.take().map(preview);
-    let body = match view.obstacle.take() {
-        Some(obstacle) => closed(&view.label, obstacle, &back),
-        None => open_form(view, back),
+    let body = match (view.obstacle.take(), view.arguments.take()) {
+        (Some(obstacle), _) => closed(&view.label, obstacle, &back),
+        (None, Some(ArgumentsForm::ByApi { why, calls })) => by_api(why, calls, back),
+        (None, Some(ArgumentsForm::Field(text))) => open_form(view, arguments_field(&text), back),
+        (None, None) => {
+            let fields = fields_of(&view);
+            open_form(view, fields, back)
+        }
     };
     view! {
         <article class="page page--narrow">
@@ -99,11 +105,33 @@ fn closed(label: &str, obstacle: String, back: &str) -> AnyView {
     .into_any()
 }
 
+/// No field, and no button: what a page can show of these arguments is not what they are.
+fn by_api(why: String, calls: String, back: String) -> AnyView {
+    view! {
+        <section class="box">
+            <p>{why}</p>
+            <pre class="code-box code-box--copied" tabindex="0"><code>{calls}</code></pre>
+            <div class="form__foot">
+                <a class="button" href=back>
+                    "Back to the operation"
+                </a>
+            </div>
+        </section>
+    }
+    .into_any()
+}
+
 fn refused(view: RefusedView) -> AnyView {
     let changes = (!view.changes.is_empty()).then(|| {
         view! {
             <h3 class="label">{format!("What changed since version {}, which you had seen", view.seen_version)}</h3>
             {journal(view.changes)}
+        }
+    });
+    let differs = view.difference.map(|differs| {
+        view! {
+            <h3 class="label">"How what you typed differs from the arguments in force"</h3>
+            {difference(differs)}
         }
     });
     let title = if view.is_stale { "Not done: the operation changed while you were deciding" } else { "Not done" };
@@ -112,14 +140,14 @@ fn refused(view: RefusedView) -> AnyView {
             <p class="banner__title">{title}</p>
             <p>{view.text}</p>
             {changes}
+            {differs}
             <p class="quiet">"What you typed is kept below. The refusal is in the audit log."</p>
         </section>
     }
     .into_any()
 }
 
-fn open_form(view: FormView, back: String) -> AnyView {
-    let fields = fields_of(&view);
+fn open_form(view: FormView, fields: AnyView, back: String) -> AnyView {
     let reason = reason_field(&view);
     let confirmation = view.confirm_text.clone().map(confirmation_field);
     let button = if view.verdict == tallystick_domain::decision::Verdict::Dual {
@@ -216,7 +244,6 @@ fn fields_of(view: &FormView) -> AnyView {
             {receipt_field(receipt, &view.receipts, "Which object stands, when the effect stands.")}
         }
         .into_any(),
-        "change_arguments" => arguments_field(view),
         "grant_attempts" => view! {
             <TextField
                 name="attempts"
@@ -275,15 +302,8 @@ fn receipt_field(typed: String, known: &[String], hint: &'static str) -> AnyView
 }
 
 /// The whole arguments as they are; never a shortened preview, which would be kept as if it were all.
-fn arguments_field(view: &FormView) -> AnyView {
-    let typed = (!view.typed.arguments.is_empty()).then(|| view.typed.arguments.clone());
-    match typed.or_else(|| view.arguments.clone()) {
-        Some(text) => field::code_field("arguments", "Arguments", "A JSON object, kept exactly as written here.", &text),
-        None => view! {
-            <p>"These arguments cannot be edited here: they are too large, or the tool hides fields of them. Use the API."</p>
-        }
-        .into_any(),
-    }
+fn arguments_field(text: &str) -> AnyView {
+    field::code_field("arguments", "Arguments", "A JSON object, kept exactly as written here.", text)
 }
 
 fn finding_field(view: &FormView, chosen: &str) -> AnyView {

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map};
 use tallystick_domain::operation::Severity;
-use tallystick_domain::view::arguments::ArgumentsView;
+use tallystick_domain::view::arguments::{ArgumentsView, VersionView};
 use tallystick_domain::view::list::RowView;
 use tallystick_domain::view::operation::{Counts, EffectView, FindingView, OperationView, Promise, RelativeView};
 
@@ -13,6 +13,7 @@ use crate::api::Pairs;
 use crate::api::operation::get_operation;
 use crate::components::badge::{state_badge, state_phrase, strength_badge};
 use crate::components::decision::{awaited, decision, known};
+use crate::components::difference::difference;
 use crate::components::lanes::lanes;
 use crate::components::rules::rules_in_groups;
 use crate::components::tally::{key_window, tally};
@@ -78,15 +79,18 @@ pub fn content(mut view: OperationView, pairs: &Pairs) -> AnyView {
                             {journal_note}
                         </details>
                     </section>
-                    {arguments(view.arguments)}
+                    {arguments(view.arguments, &raw)}
                     <section class="box" aria-labelledby="raw-title">
                         <h2 id="raw-title" class="box__title">"The record itself"</h2>
                         <p>
-                            <a rel="external" href=raw.clone()>"Raw record as JSON"</a>
+                            <a rel="external" href=raw.clone() download=format!("operation-{}.json", row.id)>
+                                "Raw record as JSON"
+                            </a>
                             " · "
                             <a href=log>"Actions on it"</a>
                         </p>
-                        <pre class="code-box"><code>{format!("curl -H \"Authorization: Bearer $TOKEN\" \\\n  $TALLYSTICK{raw}")}</code></pre>
+                        <p class="quiet">"The same by API:"</p>
+                        <pre class="code-box code-box--copied" tabindex="0"><code>{format!("curl -H \"Authorization: Bearer $TOKEN\" \\\n  $TALLYSTICK{raw}")}</code></pre>
                         <p class="quiet">
                             {format!("State by {} · version {} · as of ", view.fold_rule, view.version)} {full_time(view.as_of)}
                         </p>
@@ -194,9 +198,21 @@ fn findings(findings: Vec<FindingView>) -> AnyView {
     view! { <ul class="findings" aria-label="Findings">{lines}</ul> }.into_any()
 }
 
-fn arguments(view: ArgumentsView) -> AnyView {
+fn arguments(view: ArgumentsView, raw: &str) -> AnyView {
     let text = view.text.map(|text| view! { <pre class="code-box" tabindex="0"><code>{text}</code></pre> });
-    let absent = view.absent.map(|why| view! { <p class="quiet">{why}</p> });
+    let note = view.note.map(|note| view! { <p class="quiet">{note}</p> });
+    let whole = view.size.is_some().then(|| {
+        let hidden = view.hides.then_some(" It also holds what the tool hides here.");
+        view! {
+            <p>
+                <a rel="external" href=format!("{raw}/arguments") download="">
+                    "Download all bytes, exactly as received"
+                </a>
+                "."
+                {hidden}
+            </p>
+        }
+    });
     let hash = |label: &'static str, hash: String| view! { <div><dt>{label}</dt><dd class="code">{hash}</dd></div> };
     let args_hash = view.args_hash.map(|value| hash("Fingerprint", value));
     let identity_hash = view.identity_hash.map(|value| hash("Without volatile fields", value));
@@ -205,10 +221,43 @@ fn arguments(view: ArgumentsView) -> AnyView {
             <h2 id="arguments-title" class="box__title">
                 "Arguments " <span class="quiet">{view.size}</span>
             </h2>
+            {note}
             {text}
-            {absent}
+            {whole}
             <dl class="hashes">{args_hash} {identity_hash}</dl>
+            {versions(view.versions)}
         </section>
+    }
+    .into_any()
+}
+
+/// A single version that no approval speaks of is what stands above.
+fn versions(versions: Vec<VersionView>) -> AnyView {
+    if versions.len() < 2 && versions.iter().all(|version| version.approvals.is_empty()) {
+        return ().into_any();
+    }
+    let lines = versions
+        .into_iter()
+        .map(|version| {
+            let in_force = if version.is_in_force { "in force" } else { "no longer in force" };
+            let approvals = version.approvals.into_iter().map(|said| view! { <p>{said}</p> }).collect_view();
+            view! {
+                <li>
+                    <p>
+                        <strong>{format!("Version {}", version.number)}</strong>
+                        {format!(" {in_force} · by {} · {} · ", version.by, version.size)}
+                        {time(version.at)}
+                    </p>
+                    {approvals}
+                    <p class="quiet">"Fingerprint " <span class="code">{version.args_hash}</span></p>
+                    {version.difference.map(difference)}
+                </li>
+            }
+        })
+        .collect_view();
+    view! {
+        <h3 class="label">"Versions, and which of them an approval covers"</h3>
+        <ol class="versions">{lines}</ol>
     }
     .into_any()
 }

@@ -6,6 +6,7 @@ use crate::action::AwaitedAct;
 use crate::approval::Approval;
 use crate::attempt::{AttemptRef, Report};
 use crate::contract::Contract;
+use crate::difference::Likeness;
 use crate::evidence::Evidence;
 use crate::fingerprint::Hash;
 use crate::lease::Claim;
@@ -81,9 +82,9 @@ pub struct FieldChange {
     pub before: Option<String>,
     /// The other value as written, or nothing.
     pub after: Option<String>,
-    /// What kind of difference it is, if it is one that does not meet the eye.
+    /// Why the two look alike or mean the same, if they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
+    pub note: Option<Likeness>,
 }
 
 named! {

@@ -12,6 +12,7 @@ use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use crate::transition::carry::Accepted;
 use crate::transition::{ActOutcome, Command, Decision, conclude};
+use crate::view::arguments::REDACTED;
 
 /// The most characters a reason, statement or reference may have.
 const TEXT_LIMIT: usize = 4_000;
@@ -215,6 +216,10 @@ fn check_is_surplus(outcome: &Outcome, receipt: &Receipt) -> Result<(), Refusal>
 fn check_arguments(text: &str) -> Result<(), Refusal> {
     let bad = |problem: String| Refusal::BadField { field: "arguments".into(), problem };
     match Json::parse(text.as_bytes()) {
+        // What a page shows of arguments is not always what they are.
+        Ok(Json::Object(_)) if text.contains(REDACTED) => {
+            Err(bad(format!("hold {REDACTED:?}, which only stands for what a page hides; send the value itself")))
+        }
         Ok(Json::Object(_)) => Ok(()),
         Ok(other) => Err(bad(format!("must be an object, not {}", other.kind()))),
         Err(error) => Err(bad(error.to_string())),

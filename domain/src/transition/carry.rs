@@ -3,8 +3,9 @@
 use crate::action::{Act, ActionInput, Pick};
 use crate::approval::{Approval, Approver};
 use crate::decision;
+use crate::difference::diff;
 use crate::evidence::{Claim, Evidence, LinkedBy};
-use crate::fingerprint::{Json, diff};
+use crate::fingerprint::Json;
 use crate::intake::{impact, intent_hash};
 use crate::name::{IntentId, OperationId, OperationKey, Receipt, SourceName, SourceOperation, ToolName};
 use crate::operation::{

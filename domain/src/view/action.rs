@@ -1,14 +1,18 @@
 //! Operator actions for reading: the audit log, one action's life, and the form of an action.
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 
+use super::arguments::DifferenceView;
 use super::bulk::BulkLine;
 use super::operation::EntryView;
 use super::state::{StateBadge, state_badge};
-use super::{Lens, Moment};
+use super::{Lens, Moment, encoded, with_separators};
 use crate::action::{Act, Action, ActionInput, Pick};
 use crate::decision::Verdict;
 use crate::evidence::{Claim, Evidence};
+use crate::name::OperationId;
 use crate::operation::{Record, State};
 use crate::outcome::{JudgedAttempt, Outcome};
 use crate::permission::Actor;
@@ -429,6 +433,41 @@ pub struct RefusedView {
     pub seen_version: String,
     /// What changed since, oldest first.
     pub changes: Vec<EntryView>,
+    /// How the arguments that were typed differ from those in force.
+    pub difference: Option<DifferenceView>,
+}
+
+/// How arguments can be changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ArgumentsForm {
+    /// In a field that holds all of them, as they are.
+    Field(String),
+    /// Only by API: what a field would hold is less than what they are, and would be kept as if it were all.
+    ByApi {
+        /// Why, and what else the call needs.
+        why: String,
+        /// The calls, to be copied.
+        calls: String,
+    },
+}
+
+/// How the arguments of an operation are changed by API.
+pub fn changed_by_api(why: &str, id: &OperationId, version: u64, needs_confirmation: bool) -> ArgumentsForm {
+    let operation = format!("$TALLYSTICK/api/v1/operations/{}", encoded(id.as_str()));
+    let token = "-H \"Authorization: Bearer $TOKEN\"";
+    let confirmation =
+        if needs_confirmation { " Add the member \"confirmation\", with the end of the operation key." } else { "" };
+    ArgumentsForm::ByApi {
+        why: format!("{why} Get them, change them, and send all of them by API.{confirmation}"),
+        calls: format!(
+            "curl {token} -o arguments.json \\\n  {operation}/arguments\n\n\
+             # Change arguments.json and write why. Then:\n\
+             {{ printf '{{\"action\":\"change_arguments\",\"reason\":\"why\",\"arguments\":'; cat arguments.json; printf '}}'; }} |\n  \
+             curl {token} -H 'Content-Type: application/json' \\\n    \
+             -H 'If-Match: \"{version}\"' -H \"Idempotency-Key: $(uuidgen)\" \\\n    \
+             --data-binary @- {operation}/actions"
+        ),
+    }
 }
 
 /// The form of one action.
@@ -476,8 +515,8 @@ pub struct FormView {
     pub receipts: Vec<String>,
     /// Findings to choose from: kind and sentence.
     pub findings: Vec<(String, String)>,
-    /// The arguments in force, to change them.
-    pub arguments: Option<String>,
+    /// How the arguments are changed, where this is the form for it.
+    pub arguments: Option<ArgumentsForm>,
     /// The request that goes out, where pressing leads to a send.
     pub preview: Option<PreviewView>,
     /// The reader's own id, to take it.
@@ -495,6 +534,11 @@ pub struct PreviewView {
     pub note: String,
 }
 
+/// A longer request is shown in part.
+const SHOWN_BYTES: usize = 64 * 1024;
+/// How much of it.
+const PREVIEW_BYTES: usize = 4 * 1024;
+
 /// A request for reading. Where the tool hides fields the body is left out, since a part of it could not be told apart.
 pub fn request_preview(wire: &Wire, is_kept: bool, secret_fields: &[String]) -> PreviewView {
     let mut bytes = wire.to_bytes();
@@ -506,6 +550,11 @@ pub fn request_preview(wire: &Wire, is_kept: bool, secret_fields: &[String]) -> 
     if !secret_fields.is_empty() {
         bytes.truncate(bytes.len() - wire.body().len());
         note.push_str(" The body is not shown: the tool hides fields of it.");
+    }
+    if bytes.len() > SHOWN_BYTES {
+        let [shown, all] = [PREVIEW_BYTES, bytes.len()].map(|count| with_separators(&count.to_string(), false));
+        let _ = write!(note, " Shown are the first {shown} of {all} bytes.");
+        bytes.truncate(PREVIEW_BYTES);
     }
     PreviewView { text: Some(String::from_utf8_lossy(&bytes).replace("\r\n", "\n")), note }
 }
@@ -600,6 +649,29 @@ pub fn consequence(action: Action, verdict: Verdict) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_large_request_is_shown_in_part_and_says_so() {
+        let body = format!("{{\"text\":\"{}\"}}", "x".repeat(100_000));
+        let bytes = format!("POST /v1/pay HTTP/1.1\r\ncontent-type: application/json\r\n\r\n{body}");
+        let wire = Wire::from_bytes(bytes.as_bytes()).unwrap();
+        let shown = request_preview(&wire, false, &[]);
+        assert!(shown.text.as_ref().unwrap().starts_with("POST /v1/pay HTTP/1.1\n"));
+        assert!(shown.text.unwrap().len() <= PREVIEW_BYTES);
+        let all = with_separators(&bytes.len().to_string(), false);
+        assert!(shown.note.ends_with(&format!("Shown are the first 4,096 of {all} bytes.")), "{}", shown.note);
+    }
+
+    #[test]
+    fn the_calls_name_operation_and_version_and_send_all_of_the_arguments() {
+        let id = OperationId::parse("0190").unwrap();
+        let ArgumentsForm::ByApi { why, calls } = changed_by_api("Too large.", &id, 7, true) else { panic!() };
+        assert!(why.contains("\"confirmation\""), "{why}");
+        for part in ["operations/0190/arguments\n", "If-Match: \"7\"", "cat arguments.json", "operations/0190/actions"]
+        {
+            assert!(calls.contains(part), "{part} is missing:\n{calls}");
+        }
+    }
 
     #[test]
     fn every_action_tells_its_consequence_and_a_dual_one_names_the_second_person() {

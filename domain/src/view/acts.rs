@@ -1,6 +1,6 @@
 //! The life of a guarded operation on its timeline: approvals, leases, orders, grants, risks.
 
-use super::arguments::change_lines;
+use super::arguments::difference_view;
 use super::timeline::{Item, Sign};
 use super::{Lens, Moment};
 use crate::approval::{Approval, Approver};
@@ -32,7 +32,7 @@ pub(super) fn guarded_item(fact: &Fact, secret_fields: &[String], lens: &Lens<'_
                 .saying("Nothing had been sent; earlier approvals no longer count")
                 .noting(by)
                 .quoting(reason);
-            changed.changes = change_lines(changes, secret_fields);
+            changed.difference = (!changes.is_empty()).then(|| difference_view(changes, secret_fields));
             changed
         }
         Fact::Claimed(claim) => item(Sign::History, format!("Claimed by {}", claim.worker))

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::arguments::change_lines;
+use super::arguments::{DifferenceView, difference_view};
 use super::list::capped;
 use super::operation::class_words;
-use super::{ChangeLine, Lens, Moment, encoded, stake_in_words, target_in_words};
+use super::{Lens, Moment, encoded, stake_in_words, target_in_words};
 use crate::name::{DestinationName, ToolName};
 use crate::operation::{Fact, FieldChange, Reason, Record};
 use crate::time::Timestamp;
@@ -63,7 +63,7 @@ pub struct ApprovalLine {
     /// What else a person should know before they open it.
     pub notes: Vec<String>,
     /// How its arguments differ, each time with what from.
-    pub changes: Vec<(String, Vec<ChangeLine>)>,
+    pub changes: Vec<(String, DifferenceView)>,
 }
 
 /// Until when something can be done.
@@ -171,7 +171,7 @@ impl Waiting<'_> {
     }
 
     /// Every difference that a person should see, with what it is a difference from.
-    fn changes(&self) -> Vec<(String, Vec<ChangeLine>)> {
+    fn changes(&self) -> Vec<(String, DifferenceView)> {
         let approved = self.record.approvals().map(|approval| approval.args_version).max();
         let mut version = 1;
         let mut told = Vec::new();
@@ -192,7 +192,7 @@ impl Waiting<'_> {
             told.push((format!("from the arguments of {key}"), changes));
         }
         let shown = told.into_iter().filter(|(_, changes)| !changes.is_empty());
-        shown.map(|(from, changes)| (from, change_lines(changes, self.secrets()))).collect()
+        shown.map(|(from, changes)| (from, difference_view(changes, self.secrets()))).collect()
     }
 
     fn notes(&self, lens: &Lens<'_>) -> Vec<String> {
@@ -390,7 +390,8 @@ mod tests {
         let page = view(&[waiting(rig.record("op"))]);
         let group = &page.groups[0];
         assert_eq!((group.id.as_str(), group.title.as_str()), ("changed", "1 proposal whose arguments changed"));
-        let (from, lines) = &group.rows[0].changes[0];
+        let (from, difference) = &group.rows[0].changes[0];
+        let lines = &difference.lines;
         assert_eq!(from, "version 2 from version 1, which was approved");
         assert_eq!((lines[0].before.as_deref(), lines[0].after.as_deref()), (Some("100"), Some("900")));
         assert_eq!(group.rows[0].asker, "Ana");

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence::Strength;
 use crate::name::PrincipalId;
-use crate::operation::{FieldChange, Impact};
+use crate::operation::Impact;
 use crate::time::{Timestamp, span_in_words};
 
 /// Prints points in time in the workspace's zone. The zone database is the caller's.
@@ -87,25 +87,6 @@ pub struct Moment {
     pub full: String,
     /// RFC 3339 in UTC, for machines.
     pub utc: String,
-}
-
-/// One difference between two sets of arguments.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChangeLine {
-    /// A JSON pointer.
-    pub path: String,
-    /// What was there.
-    pub before: Option<String>,
-    /// What came.
-    pub after: Option<String>,
-    /// What does not meet the eye.
-    pub note: Option<String>,
-}
-
-impl From<FieldChange> for ChangeLine {
-    fn from(change: FieldChange) -> Self {
-        Self { path: change.path, before: change.before, after: change.after, note: change.note }
-    }
 }
 
 /// Evidence in a few words.

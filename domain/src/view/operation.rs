@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::arguments::{ArgumentsView, arguments_view};
+use super::arguments::ArgumentsView;
 use super::decision::DecisionView;
 use super::lanes::LanesView;
 use super::list::RowView;
@@ -307,15 +307,6 @@ pub const fn class_words(class: Class) -> &'static str {
         Class::Reversible => "reversible",
         Class::Irreversible => "irreversible",
     }
-}
-
-/// The arguments in force, as shown.
-pub fn arguments_in_force(
-    record: &crate::operation::Record,
-    bytes: Option<&[u8]>,
-    secret_fields: &[String],
-) -> ArgumentsView {
-    arguments_view(bytes, record.arguments(), secret_fields)
 }
 
 /// Whether a repeat under the key would be protected now, in a sentence.

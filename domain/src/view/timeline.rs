@@ -5,10 +5,10 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 
 use super::acts::guarded_item;
-use super::arguments::change_lines;
+use super::arguments::{DifferenceView, difference_view};
 use super::lanes::mark_of;
 use super::rules::{RuleLine, rules_of_attempt};
-use super::{ChangeLine, Lens, Moment};
+use super::{Lens, Moment};
 use crate::attempt::ReportedOutcome;
 use crate::evidence::{Claim, Evidence, LinkedBy, Strength, Trust};
 use crate::name::SourceName;
@@ -76,8 +76,8 @@ pub struct Item {
     pub strength: Option<Strength>,
     /// A person's words.
     pub quote: Option<String>,
-    /// Differences, for a proposal that was not taken.
-    pub changes: Vec<ChangeLine>,
+    /// How other arguments differ.
+    pub difference: Option<DifferenceView>,
     /// The others that were the same.
     pub repeats: Option<Repeats>,
 }
@@ -121,7 +121,7 @@ impl Item {
             rules: Vec::new(),
             strength: None,
             quote: None,
-            changes: Vec::new(),
+            difference: None,
             repeats: None,
         }
     }
@@ -287,7 +287,7 @@ fn fact_item(
             let mut conflict = item(Sign::Conflict, format!("Proposed with other arguments as {}", proposal.name))
                 .saying("Same key, other arguments: not taken, kept for a person to see")
                 .noting([format!("source {}", proposal.source)]);
-            conflict.changes = change_lines(changes, secret_fields);
+            conflict.difference = (!changes.is_empty()).then(|| difference_view(changes, secret_fields));
             conflict
         }
         Fact::AuthorizedElsewhere { by, expires_at, .. } => {

@@ -73,6 +73,10 @@ pub(super) const ARGUMENTS_BY_HASH: &str = "SELECT bytes FROM argument
      WHERE workspace_id = $1 AND op_id = $2 AND args_hash = $3 AND size_bytes <= $4 AND standing <> 'conflict'
      ORDER BY args_version DESC LIMIT 1";
 /// Index: primary key of argument.
+pub(super) const ARGUMENTS_START: &str = "SELECT substr(bytes, 1, CAST($4 AS INTEGER)) FROM argument
+     WHERE workspace_id = $1 AND op_id = $2 AND args_hash = $3 AND standing <> 'conflict'
+     ORDER BY args_version DESC LIMIT 1";
+/// Index: primary key of argument.
 pub(super) const NEWEST_ARGUMENTS: &str = "SELECT COALESCE(MAX(args_version), 0) FROM argument
      WHERE workspace_id = $1 AND op_id = $2";
 /// Index: `argument_by_intent`. Ids rise with time.
@@ -304,6 +308,18 @@ impl Tx {
         let Some(arguments) = record.arguments() else { return self.arguments_first(id, limit).await };
         let key = vec![WORKSPACE.into(), id.into(), arguments.args_hash.into(), limit.into()];
         let row = self.fetch_one(ARGUMENTS_BY_HASH, key).await?;
+        row.map(|mut cells| cells.bytes()).transpose()
+    }
+
+    /// The first bytes of the arguments in force; nothing where the facts tell of none.
+    pub(crate) async fn arguments_start(
+        &mut self,
+        record: &Record,
+        count: i64,
+    ) -> Result<Option<Vec<u8>>, LedgerError> {
+        let Some(arguments) = record.arguments() else { return Ok(None) };
+        let key = vec![WORKSPACE.into(), record.head.id.as_str().into(), arguments.args_hash.into(), count.into()];
+        let row = self.fetch_one(ARGUMENTS_START, key).await?;
         row.map(|mut cells| cells.bytes()).transpose()
     }
 

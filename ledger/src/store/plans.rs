@@ -138,6 +138,7 @@ fn lookups() -> Vec<(&'static str, Statement)> {
         ("key_use", keyed(line::KEY_USES, Vec::new(), &text())),
         ("argument", fixed(line::FIRST_ARGUMENTS, vec![text(), 9_i64.into()])),
         ("argument_by_intent", fixed(line::IDS_OF_INTENT, vec![vec![0_u8; 32].into(), text(), 9_i64.into()])),
+        ("argument", fixed(line::ARGUMENTS_START, vec![text(), vec![0_u8; 32].into(), 9_i64.into()])),
         ("argument", fixed(line::ARGUMENTS_BY_HASH, vec![text(), vec![0_u8; 32].into(), 9_i64.into()])),
         ("argument", fixed(line::NEWEST_ARGUMENTS, vec![text()])),
         ("wire", fixed(sending::KEPT_WIRE, vec![text(), 1_i64.into()])),

@@ -15,6 +15,7 @@ on_both! {
     an_undeclared_tool_is_refused,
     arguments_that_are_no_object_are_refused,
     arguments_are_kept_byte_for_byte,
+    of_large_arguments_only_the_start_is_read_with_the_operation,
     many_proposals_of_one_key_at_once_make_one_operation,
     many_proposals_at_once_are_all_recorded,
     a_delivery_that_came_first_is_linked,
@@ -84,6 +85,22 @@ async fn arguments_are_kept_byte_for_byte(rig: Rig) {
     let answer = rig.ledger.propose_operation(&automation(), proposal("k", "pay", arguments)).await.unwrap();
     let stored = rig.ledger.operation_arguments(&viewer(), &answer.operation.head.id).await.unwrap().unwrap();
     assert_eq!(String::from_utf8(stored).unwrap(), arguments);
+}
+
+async fn of_large_arguments_only_the_start_is_read_with_the_operation(rig: Rig) {
+    rig.declare("pay", Class::Reversible).await;
+    let sized = |bytes: usize| format!(r#"{{"a":"{}"}}"#, "x".repeat(bytes - r#"{"a":""}"#.len()));
+    for (key, bytes) in [("small", 65_536), ("large", 65_537), ("largest", 8 << 20)] {
+        let arguments = sized(bytes);
+        rig.ledger.propose_operation(&automation(), proposal(key, "pay", &arguments)).await.unwrap();
+        let examined = rig.examined(key).await;
+        let (whole, start) = (examined.arguments, examined.arguments_start);
+        if key == "small" {
+            assert_eq!((whole.as_deref(), start), (Some(arguments.as_bytes()), None));
+        } else {
+            assert_eq!((whole, start.as_deref()), (None, Some(&arguments.as_bytes()[..4_096])), "{key}");
+        }
+    }
 }
 
 async fn many_proposals_of_one_key_at_once_make_one_operation(rig: Rig) {

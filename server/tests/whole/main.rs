@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that meets what it does not expect must fail")]
 
 mod api;
+mod arguments;
 mod bad_input;
 mod budgets;
 mod bulk;

@@ -1,7 +1,8 @@
 //! The pages' reads: one use case each, said in `domain::view`'s types.
 
-use tallystick_domain::action::Action;
+use tallystick_domain::action::{Action, ActionInput};
 use tallystick_domain::decision::{ActionRuling, Verdict};
+use tallystick_domain::difference::diff;
 use tallystick_domain::evidence::Trust;
 use tallystick_domain::json::Json;
 use tallystick_domain::name::{ActionKey, DestinationName, OperationId, ToolName};
@@ -11,9 +12,10 @@ use tallystick_domain::query::{OperationQuery, QueryError, QueueQuery};
 use tallystick_domain::request::{Names, Wire};
 use tallystick_domain::transition::confirmation_text;
 use tallystick_domain::view::action::{
-    ActionLine, ActionPage, ActionParts, ActionsView, FormView, PreviewView, RefusedView, SecondForm, Standing, Typed,
-    action_line, consequence, followed, request_preview, typed,
+    ActionLine, ActionPage, ActionParts, ActionsView, ArgumentsForm, FormView, PreviewView, RefusedView, SecondForm,
+    Standing, Typed, action_line, changed_by_api, consequence, followed, request_preview, typed,
 };
+use tallystick_domain::view::arguments::{AtHand, DifferenceView, arguments_view, difference_view};
 use tallystick_domain::view::budgets::{
     BudgetsView, DestinationView, HeldView, budget_view, executor_view, scope_in_words, tools_by_destination,
 };
@@ -26,8 +28,8 @@ use tallystick_domain::view::list::{
     GroupParts, GroupView, OperationsView, PanelView, QueueView, capped, capped_sum, group_view, reason_chips, row_view,
 };
 use tallystick_domain::view::operation::{
-    EntryView, OperationView, RelativeView, ToolView, arguments_in_force, class_words, counts, effect_views,
-    entry_view, key_protection, promises, tool_view,
+    EntryView, OperationView, RelativeView, ToolView, class_words, counts, effect_views, entry_view, key_protection,
+    promises, tool_view,
 };
 use tallystick_domain::view::rules::rule_groups;
 use tallystick_domain::view::state::state_badge;
@@ -50,6 +52,8 @@ use crate::api::{ApiError, Pairs};
 const LOG_PAGE: u32 = 50;
 /// Entries of an operation's journal on its page.
 const JOURNAL_SHOWN: usize = 50;
+/// Arguments that are longer are not given back to be corrected.
+const TYPED_BYTES: usize = 64 * 1024;
 
 impl Reader {
     /// What stands around every page.
@@ -177,10 +181,16 @@ impl Reader {
             decision: decision_view(record, &examined.ruling, &self.actor, &lens),
             lanes: lanes(&outcome.attempts, &lens),
             timeline: timeline(record, outcome, &secrets, &trust, passed_over, &lens),
-            journal: examined.entries.iter().rev().take(JOURNAL_SHOWN).map(|entry| journal_line(entry, &lens)).collect(),
+            journal: examined
+                .entries
+                .iter()
+                .rev()
+                .take(JOURNAL_SHOWN)
+                .map(|entry| journal_line(entry, &lens))
+                .collect(),
             journal_note: (entries > JOURNAL_SHOWN)
                 .then(|| format!("The newest {JOURNAL_SHOWN} of {entries} changes. The raw record has all of them.")),
-            arguments: arguments_in_force(record, examined.arguments.as_deref(), &secrets),
+            arguments: arguments_view(at_hand(&examined), record, &secrets, &lens),
             contract: promises(&outcome.contract),
             verification: tallystick_domain::view::operation::verification_words(&outcome.contract),
             key_protection: key_protection(outcome),
@@ -211,6 +221,11 @@ impl Reader {
         };
         let head = &record.head;
         let stake = stake_in_words(row.impact.as_ref());
+        let confirm_text =
+            matches!(one.verdict, Verdict::Confirm | Verdict::Dual).then(|| confirmation_text(&head.key).to_owned());
+        let typed = before.as_ref().map_or_else(Typed::default, |press| typed(&press.act));
+        let arguments = (action == Action::ChangeArguments)
+            .then(|| arguments_form(&examined, &typed.arguments, confirm_text.is_some()));
         Ok(FormView {
             name: action.name().into(),
             label: action.label().into(),
@@ -228,16 +243,15 @@ impl Reader {
             grounds: grounds(&ruling.row, &one),
             obstacle: obstacle(&one, &self.actor),
             needs_reason: action.needs_reason(),
-            confirm_text: matches!(one.verdict, Verdict::Confirm | Verdict::Dual)
-                .then(|| confirmation_text(&head.key).to_owned()),
+            confirm_text,
             action_key: super::acting::fresh_key()?,
             seen_version: record.version.to_string(),
-            typed: before.as_ref().map_or_else(Typed::default, |press| typed(&press.act)),
+            typed,
             refused: before.as_ref().map(|press| refused_view(press, &examined, &lens)),
             people: names.iter().map(|(id, name)| (id.clone(), name.clone())).collect(),
             receipts: examined.outcome.effects.iter().map(|effect| effect.receipt.to_string()).collect(),
             findings: findings(&examined),
-            arguments: (action == Action::ChangeArguments).then(|| editable_arguments(&examined)).flatten(),
+            arguments,
             preview: matches!(action, Action::Approve | Action::Renew | Action::RerunSameKey)
                 .then(|| self.preview(&examined)),
             own_id: self.actor.id.to_string(),
@@ -509,7 +523,22 @@ fn refused_view(press: &ActionRecord, examined: &Examined, lens: &Lens<'_>) -> R
         is_stale: examined.record.version > seen,
         seen_version: seen.to_string(),
         changes: since.map(|entry| journal_line(entry, lens)).collect(),
+        difference: match &press.act.input {
+            ActionInput::ChangeArguments { arguments } => typed_difference(examined, arguments),
+            _ => None,
+        },
     }
+}
+
+/// How typed arguments differ from those in force; nothing where one of them cannot be compared here.
+fn typed_difference(examined: &Examined, typed: &str) -> Option<DifferenceView> {
+    let typed = Json::parse(typed.as_bytes()).ok().filter(|_| typed.len() <= TYPED_BYTES)?;
+    let in_force = Json::parse(examined.arguments.as_deref()?).ok()?;
+    let mut view = difference_view(&diff(&in_force, &typed), &secret_fields(examined));
+    if view.lines.is_empty() {
+        view.sentences.push("No field differs.".to_owned());
+    }
+    Some(view)
 }
 
 fn not_concerned(action: Action) -> ActionRuling {
@@ -579,9 +608,25 @@ fn findings(examined: &Examined) -> Vec<(String, String)> {
     examined.outcome.findings.iter().map(|finding| (finding.code.clone(), finding.text.clone())).collect()
 }
 
+fn at_hand(examined: &Examined) -> AtHand<'_> {
+    let start = || examined.arguments_start.as_deref().map_or(AtHand::Nothing, AtHand::Start);
+    examined.arguments.as_deref().map_or_else(start, AtHand::Whole)
+}
+
 /// Arguments to be edited: whole and as they are, or not at all. What the tool hides would be lost by editing what is shown.
-fn editable_arguments(examined: &Examined) -> Option<String> {
-    let hides = examined.outcome.contract.secret_fields.as_ref().is_some_and(|fields| !fields.is_empty());
-    let bytes = examined.arguments.as_ref().filter(|_| !hides)?;
-    String::from_utf8(bytes.clone()).ok()
+fn arguments_form(examined: &Examined, typed: &str, needs_confirmation: bool) -> ArgumentsForm {
+    let by_api = |why: &str| {
+        let record = &examined.record;
+        changed_by_api(why, &record.head.id, record.version, needs_confirmation)
+    };
+    if !secret_fields(examined).is_empty() {
+        return by_api("The tool hides fields of these arguments, so they cannot be edited here.");
+    }
+    let in_force = examined.arguments.clone().and_then(|bytes| String::from_utf8(bytes).ok());
+    let typed = Some(typed).filter(|text| !text.is_empty() && text.len() <= TYPED_BYTES).map(str::to_owned);
+    // What was typed over arguments that are too large here can only have been a part of them.
+    match in_force.map(|text| typed.unwrap_or(text)) {
+        Some(text) => ArgumentsForm::Field(text),
+        None => by_api("These arguments are too large to be edited here."),
+    }
 }

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
-use axum::http::header::{CONTENT_TYPE, LINK};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, LINK};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
@@ -150,7 +150,9 @@ pub async fn arguments(
 ) -> Answer<Response> {
     let found = state.ledger.operation_arguments(&actor, &OperationId::parse(id.as_str())?).await?;
     let bytes = found.ok_or_else(|| Problem::unknown("arguments of operation", &id))?;
-    Ok(([(CONTENT_TYPE, "application/json")], bytes).into_response())
+    // Others wrote them: a browser keeps them as a file and opens nothing.
+    let disposition = format!("attachment; filename=\"arguments-{id}.json\"");
+    Ok(([(CONTENT_TYPE, "application/json"), (CONTENT_DISPOSITION, disposition.as_str())], bytes).into_response())
 }
 
 /// A page of operations, newest first. Filters: `state`, `tool`, `destination`, `mode`, `search`, `without_key`; what was
