@@ -62,3 +62,30 @@ function delivery(ts: string, event_id: string, receipt: string): object {
   const metadata = { key: CART.key, cart: 'cart-77' };
   return { ts, ev: 'delivery.received', source: 'psp', endpoint: 'main', event_id, type: 'payment.succeeded', receipt, metadata };
 }
+
+const COUNTED = 500;
+
+/** An operation that three layers sent 500 times: the agent asks twice, the worker ten times each, the SDK the rest. */
+export function manyAttempts(): object[] {
+  const op = 'op_500';
+  const events: object[] = [
+    { ts: '2026-10-05T00:00:00Z', ev: 'operation.proposed', op, key: 'payout:run-7', tool: 'payments.charge', dest: 'psp', args: { amount_minor: 124_000, currency: 'eur', run: 'run-7' } },
+    { ts: '2026-10-05T00:00:01Z', ev: 'operation.authorized', op, by: 'user:ana' },
+  ];
+  let at = Date.parse('2026-10-05T00:00:10Z');
+  for (let n = 1; n <= COUNTED; n++) {
+    const place = (n - 1) % 250;
+    const owner = place === 0 ? 'agent' : place % 25 === 0 ? 'worker' : 'sdk';
+    // The agent does not wait for an hour; its second round begins while the last send of the first is still running.
+    if (owner === 'agent' && n > 1) at -= 40_000;
+    if (owner === 'worker') at += 600_000;
+    const long = n === 250 ? 60_000 : 5_000;
+    const end = owner === 'worker' ? { outcome: 'error', http: 503 } : { outcome: 'timeout' };
+    events.push({ ts: new Date(at).toISOString(), ev: 'attempt.started', op, n, owner, dest_key: 'payout:run-7' });
+    events.push({ ts: new Date(at + long).toISOString(), ev: 'attempt.ended', op, n, ...end });
+    at += long + 4_000;
+  }
+  events.push({ ts: new Date(at + 60_000).toISOString(), ev: 'reconcile.ended', op, outcome: 'not_found' });
+  events.push({ ts: new Date(at + 120_000).toISOString(), ev: 'delivery.received', source: 'psp', endpoint: 'main', event_id: 'evt_500', type: 'payment.succeeded', receipt: 'pi_500', metadata: { key: 'payout:run-7' } });
+  return events;
+}
