@@ -48,7 +48,7 @@ impl Likeness {
         }
     }
 
-    const fn as_all_there_is(self) -> &'static str {
+    const fn alone(self) -> &'static str {
         match self {
             Self::Composition => "in Unicode composition",
             Self::Spelling => "in how a number is spelled",
@@ -75,9 +75,9 @@ pub fn all_they_differ_in(changes: &[FieldChange]) -> Option<String> {
         [] => return None,
         [Likeness::Instant] => "They name the same instant".to_owned(),
         [others @ .., last] => {
-            let others: Vec<&str> = others.iter().map(|kind| kind.as_all_there_is()).collect();
+            let others: Vec<&str> = others.iter().map(|kind| kind.alone()).collect();
             let and = if others.is_empty() { "" } else { " and " };
-            format!("They differ only {}{and}{}", others.join(", "), last.as_all_there_is())
+            format!("They differ only {}{and}{}", others.join(", "), last.alone())
         }
     };
     Some(if has_same_fingerprint {

@@ -101,7 +101,10 @@ fn started(bytes: &[u8], size_bytes: u64, hides: bool) -> (Option<String>, Optio
 
 /// The text of some first bytes, without the letter that the cut went through.
 pub(super) fn whole_letters(bytes: &[u8]) -> &str {
-    let end = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+    let end = match std::str::from_utf8(bytes) {
+        Ok(text) => text.len(),
+        Err(error) => error.valid_up_to(),
+    };
     std::str::from_utf8(bytes.get(..end).unwrap_or_default()).unwrap_or_default()
 }
 
@@ -210,17 +213,17 @@ struct Way<'r> {
 }
 
 impl<'r> Way<'r> {
-    fn to_the_top(rules: &'r [String]) -> Self {
+    fn from_the_top(rules: &'r [String]) -> Self {
         Self { rules, come: rules.iter().map(|_| vec![0]).collect() }
     }
 
     /// Further into a member, and whether a rule names it.
-    fn into_member(&self, name: &str) -> (Self, bool) {
+    fn at_member(&self, name: &str) -> (Self, bool) {
         self.further(name, false)
     }
 
     /// Further by one part of a pointer. A number may be the place of an item or the name of a member: both count.
-    fn into_part(&self, part: &str) -> (Self, bool) {
+    fn at_part(&self, part: &str) -> (Self, bool) {
         let is_number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         self.further(part, is_number)
     }
@@ -235,7 +238,7 @@ impl<'r> Way<'r> {
             // A name may hold a separator itself: in doubt it is hidden.
             for part in name.split(['/', '.']) {
                 come.retain(|at| parts.get(*at) == Some(&part));
-                come.iter_mut().for_each(|at| *at += 1);
+                *come = come.iter().map(|at| at + 1).collect();
             }
             is_named |= name == rule || (parts.len() > 1 && come.contains(&parts.len()));
             come.extend(stayed);
@@ -249,7 +252,7 @@ impl<'r> Way<'r> {
         match json {
             Json::Object(members) => {
                 for (name, value) in members {
-                    let (further, is_named) = self.into_member(name);
+                    let (further, is_named) = self.at_member(name);
                     if is_named {
                         *value = Json::String(REDACTED.to_owned());
                     } else {
@@ -266,7 +269,7 @@ impl<'r> Way<'r> {
 /// Hides secret fields by a tool's rules.
 pub fn redact(json: &mut Json, secret_fields: &[String]) {
     if !secret_fields.is_empty() {
-        Way::to_the_top(secret_fields).hide_in(json);
+        Way::from_the_top(secret_fields).hide_in(json);
     }
 }
 
@@ -304,10 +307,10 @@ pub fn difference_view(changes: &[FieldChange], secret_fields: &[String]) -> Dif
 }
 
 fn change_line(change: &FieldChange, secret_fields: &[String]) -> ChangeLine {
-    let mut way = Way::to_the_top(secret_fields);
+    let mut way = Way::from_the_top(secret_fields);
     let mut is_hidden = false;
     for part in change.path.split('/').filter(|part| !part.is_empty()) {
-        let (further, is_named) = way.into_part(&part.replace("~1", "/").replace("~0", "~"));
+        let (further, is_named) = way.at_part(&part.replace("~1", "/").replace("~0", "~"));
         (way, is_hidden) = (further, is_hidden || is_named);
     }
     let shown = |text: &Option<String>| {

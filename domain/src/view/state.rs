@@ -189,10 +189,13 @@ pub fn tally(row: &Projection) -> TallyView {
         None if attempts == 0 => "none".to_owned(),
         None => attempts.to_string(),
     };
+    // Which layers made the oldest of very many attempts is not kept in a row.
+    let kept = row.tally.len();
+    let of = if kept < attempts { format!("last {kept}: ") } else { String::new() };
     match groups.as_slice() {
         [] => {}
-        [only] => caption = format!("{caption} · {}", only.layer),
-        several => caption = format!("{caption} · {} layers", several.len()),
+        [only] => caption = format!("{caption} · {of}{}", only.layer),
+        several => caption = format!("{caption} · {of}{} layers", several.len()),
     }
     let is_loud = row.attempts_allowed.is_some_and(|allowed| row.attempts > allowed) || groups.len() > 1;
     TallyView {
@@ -315,7 +318,7 @@ mod tests {
         let many = Projection { attempts: 500, tally: vec![one.tally[0].clone(); 60], ..one };
         let shown = tally(&many);
         assert_eq!((shown.more.as_deref(), shown.groups[0].marks.len()), (Some("+488"), 12));
-        assert!(shown.caption.starts_with("500"), "{}", shown.caption);
+        assert!(shown.caption.starts_with("500") && shown.caption.contains("last 60: "), "{}", shown.caption);
     }
 
     #[test]
