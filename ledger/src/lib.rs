@@ -15,6 +15,7 @@ mod desk;
 pub mod destinations;
 pub mod error;
 pub mod executing;
+pub mod exporting;
 pub mod failpoint;
 pub mod intake;
 pub mod layers;

@@ -3,7 +3,10 @@
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 use tallystick_domain::operation::State;
+use tallystick_domain::query::OperationQuery;
+use tallystick_domain::view::export::ROWS_LIMIT;
 use tallystick_domain::view::list::OperationsView;
+use tallystick_domain::view::outcomes::number;
 
 use super::loading::{Asked, Coming, Place, shown};
 use super::{address, pairs_of, value, with, without};
@@ -74,6 +77,7 @@ pub fn content(view: OperationsView, asked: &Pairs) -> AnyView {
         .choosing
         .filter(|_| count > 0)
         .map(|view| choosing(&view, asked, |to| address("/operations", &with(pairs, PARAMETER, to)), count));
+    let file = (count > 0).then(|| csv_link(pairs));
     let next = view.next.map(|after| address("/operations", &with(pairs, "after", &after)));
     view! {
         <section aria-labelledby="operations-title" class="page">
@@ -88,7 +92,24 @@ pub fn content(view: OperationsView, asked: &Pairs) -> AnyView {
             {choosing}
             {list}
             {more(next, count)}
+            {file}
         </section>
+    }
+    .into_any()
+}
+
+/// The whole list as a file, from its first row on.
+fn csv_link(pairs: &Pairs) -> AnyView {
+    let asked = OperationQuery::from_pairs(pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    let query = OperationQuery { after: None, limit: None, ..asked.unwrap_or_default() };
+    let filters = query.to_pairs().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    view! {
+        <p class="part">
+            <a rel="external" href=address("/operations.csv", &filters)>
+                "This list as CSV"
+            </a>
+            {format!(": every page of it, the first {} operations at the most; times in UTC and in the workspace's zone.", number(ROWS_LIMIT.into()))}
+        </p>
     }
     .into_any()
 }

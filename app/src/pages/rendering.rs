@@ -210,6 +210,9 @@ impl TimePrinter for Utc {
     fn full(&self, _: Timestamp) -> String {
         "2026-10-05 00:00 UTC".into()
     }
+    fn stamp(&self, _: Timestamp) -> String {
+        "2026-10-05T00:00:00+00:00".into()
+    }
 }
 
 #[test]

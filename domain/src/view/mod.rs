@@ -12,6 +12,7 @@ pub mod bulk;
 pub mod decision;
 pub mod deliveries;
 pub mod explained;
+pub mod export;
 pub mod lanes;
 pub mod layers;
 pub mod list;
@@ -40,6 +41,8 @@ pub trait TimePrinter: Sync {
     fn clock(&self, at: Timestamp) -> String;
     /// All of it, with UTC beside: `2026-07-31 18:30 PDT (01:30 UTC, 1 Aug)`.
     fn full(&self, at: Timestamp) -> String;
+    /// For programs, RFC 3339 with the zone's offset: `2026-07-31T18:30:05-07:00`.
+    fn stamp(&self, at: Timestamp) -> String;
 }
 
 /// What every view is made with: the reader's clock (the record's, when it was read), the zone, and people's names.
@@ -204,6 +207,9 @@ pub(crate) mod tests {
         }
         fn full(&self, at: Timestamp) -> String {
             at.to_utc().format("%Y-%m-%d %H:%M UTC").to_string()
+        }
+        fn stamp(&self, at: Timestamp) -> String {
+            at.to_utc().to_rfc3339()
         }
     }
 

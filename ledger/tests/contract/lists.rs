@@ -6,6 +6,7 @@ use tallystick_domain::query::{OperationQuery, QueueOrder, QueueQuery, UNTOLD};
 use tallystick_domain::refusal::Refusal;
 use tallystick_domain::tool::Class;
 use tallystick_ledger::LedgerError;
+use tallystick_ledger::exporting::Cut;
 use tallystick_ledger::views::{Place, SavedView, VIEWS_LIMIT};
 
 use crate::rig::{Rig, automation, case, proposal, viewer};
@@ -24,6 +25,7 @@ on_both! {
     names_in_use_are_offered_for_filters,
     rows_are_read_again_by_id,
     a_cursor_that_is_not_one_is_refused,
+    an_export_is_the_filtered_list_and_says_where_it_was_cut,
 }
 
 async fn fill(rig: &Rig, count: u32) {
@@ -284,4 +286,41 @@ async fn a_cursor_that_is_not_one_is_refused(rig: Rig) {
     let query = QueueQuery { after: Some("yesterday".into()), ..QueueQuery::default() };
     let error = rig.ledger.queue(&viewer(), &query).await.unwrap_err();
     assert!(error.to_string().starts_with("after: "), "{error}");
+}
+
+/// Reads a list as a file is written: the keys, how many pieces, and whether it was cut.
+async fn exported(rig: &Rig, query: &OperationQuery, limit: u32) -> (Vec<String>, usize, Option<Cut>) {
+    let mut export = rig.ledger.export_operations(&viewer(), query, limit);
+    let (mut found, mut pieces, mut cut) = (Vec::new(), 0, None);
+    while let Some(piece) = export.next().await.unwrap() {
+        assert_eq!(cut, None, "what is cut ends");
+        assert!(piece.rows.len() <= 200, "a piece is a page");
+        found.extend(keys(&piece.rows).into_iter().map(ToOwned::to_owned));
+        (pieces, cut) = (pieces + 1, piece.cut);
+    }
+    (found, pieces, cut)
+}
+
+async fn an_export_is_the_filtered_list_and_says_where_it_was_cut(rig: Rig) {
+    fill(&rig, 450).await;
+    let asked = [
+        OperationQuery::default(),
+        OperationQuery { state: Some("uncertain".into()), tool: Some("t1".into()), ..OperationQuery::default() },
+        // A page of the list that was open, and its length, are no part of what is exported.
+        OperationQuery { after: Some("0".into()), limit: Some(7), ..OperationQuery::default() },
+        OperationQuery { search: Some("k:".into()), destination: Some("d1".into()), ..OperationQuery::default() },
+    ];
+    for query in asked {
+        let (_, listed) = walk(&rig, OperationQuery { after: None, limit: Some(40), ..query.clone() }).await;
+        assert_eq!(exported(&rig, &query, 10_000).await.0, listed, "{query:?}");
+        assert_eq!(exported(&rig, &query, 10_000).await.2, None);
+        let (first, _, cut) = exported(&rig, &query, 33).await;
+        assert_eq!((first.as_slice(), cut), (&listed[..33], Some(Cut::Rows)), "{query:?}");
+        let whole = u32::try_from(listed.len()).unwrap();
+        let (found, _, cut) = exported(&rig, &query, whole).await;
+        assert_eq!((found, cut), (listed, None), "{query:?}");
+    }
+    let (all, pieces, _) = exported(&rig, &OperationQuery::default(), 10_000).await;
+    assert_eq!((all.len(), pieces), (450, 3));
+    assert_eq!(exported(&rig, &OperationQuery::default(), 400).await.2, Some(Cut::Rows), "between two pages");
 }

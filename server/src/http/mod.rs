@@ -3,6 +3,7 @@
 
 pub mod assets;
 pub mod body;
+pub mod export;
 pub mod health;
 pub mod metrics;
 pub mod notice;
@@ -45,6 +46,7 @@ pub fn router(state: AppState) -> Router {
         .merge(auth::sign_in::router())
         .merge(health::router())
         .merge(problem_pages::router())
+        .route("/operations.csv", get(export::operations))
         .route("/metrics", get(metrics::show));
     let swift = pages::mount(swift, &state)
         .fallback(nothing_here)

@@ -14,6 +14,7 @@ mod chaos;
 mod cluster;
 mod cuts;
 mod executing;
+mod exporting;
 mod killing;
 mod live;
 mod localstripe;

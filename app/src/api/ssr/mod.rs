@@ -31,7 +31,7 @@ use tallystick_ledger::{Ledger, LedgerError};
 pub use self::acting::{Fields, Press};
 pub use self::bulk::Chosen;
 pub use self::rendering::rendered;
-use self::zone::ZonePrinter;
+pub use self::zone::ZonePrinter;
 use super::ApiError;
 use crate::document::PageAssets;
 

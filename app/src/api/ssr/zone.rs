@@ -1,6 +1,6 @@
 //! Times in the workspace's zone. The only place that knows zones.
 
-use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveTime, Offset, TimeDelta, TimeZone};
+use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveTime, Offset, SecondsFormat, TimeDelta, TimeZone};
 use chrono_tz::{TZ_VARIANTS, Tz};
 use tallystick_domain::sums::span_start;
 use tallystick_domain::time::Timestamp;
@@ -91,6 +91,10 @@ impl TimePrinter for ZonePrinter {
         let there = if local.ordinal() == utc.ordinal() { "%H:%M UTC" } else { "%H:%M UTC, %-d %b" };
         format!("{here} ({})", utc.format(there))
     }
+
+    fn stamp(&self, at: Timestamp) -> String {
+        self.local(at).to_rfc3339_opts(SecondsFormat::AutoSi, false)
+    }
 }
 
 #[cfg(test)]
@@ -106,6 +110,14 @@ mod tests {
         assert_eq!(full("America/Los_Angeles", "2026-08-01T01:30:00Z"), "2026-07-31 18:30 PDT (01:30 UTC, 1 Aug)");
         assert_eq!(full("Europe/Berlin", "2026-08-01T10:30:00Z"), "2026-08-01 12:30 CEST (10:30 UTC)");
         assert_eq!(full("UTC", "2026-08-01T10:30:00Z"), "2026-08-01 10:30 UTC");
+    }
+
+    #[test]
+    fn a_stamp_is_the_same_moment_with_the_offset_of_the_zone() {
+        let at = Timestamp::parse_rfc3339("2026-11-01T09:30:00.5Z").unwrap();
+        let stamp = ZonePrinter::named("America/Los_Angeles").stamp(at);
+        assert_eq!(stamp, "2026-11-01T01:30:00.500-08:00");
+        assert_eq!(Timestamp::parse_rfc3339(&stamp), Some(at));
     }
 
     #[test]

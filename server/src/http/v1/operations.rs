@@ -27,6 +27,10 @@ use crate::state::AppState;
 /// Room for the other members beside the arguments.
 const ROOM_BYTES: usize = 64 * 1024;
 
+/// What a list of operations can be filtered by.
+pub const FILTERS: [&str; 10] =
+    ["state", "tool", "destination", "mode", "search", "without_key", "since", "until", "layer", "mark"];
+
 /// Query parameters as they came.
 pub type Pairs = Result<Query<Vec<(String, String)>>, QueryRejection>;
 
@@ -167,20 +171,7 @@ pub async fn arguments(
         ("after" = Option<String>, Query), ("limit" = Option<u32>, Query)),
     responses((status = 200, body = PageDocument<OperationSummary>)))]
 pub async fn list(SignedIn(actor): SignedIn, State(state): State<AppState>, pairs: Pairs) -> Answer<Response> {
-    let known = [
-        "state",
-        "tool",
-        "destination",
-        "mode",
-        "search",
-        "without_key",
-        "since",
-        "until",
-        "layer",
-        "mark",
-        "after",
-        "limit",
-    ];
+    let known = [&FILTERS[..], &["after", "limit"]].concat();
     let pairs = known_pairs(pairs, &known)?;
     let mut query = OperationQuery::from_pairs(borrowed(&pairs)).map_err(bad_query)?;
     let page = state.ledger.operations(&actor, &query).await?;
@@ -241,7 +232,8 @@ pub fn known_pairs(pairs: Pairs, known: &[&str]) -> Answer<Vec<(String, String)>
     }
 }
 
-fn borrowed(pairs: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
+/// Pairs as a query is read from.
+pub fn borrowed(pairs: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
     pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()))
 }
 
