@@ -23,7 +23,7 @@ use crate::pages::{
     action::ActionPage, actions::ActionsPage, approvals::ApprovalsPage, budgets::BudgetsPage, bulk::BulkPage,
     deliveries::DeliveriesPage, form::FormPage, layers::LayersPage, not_found::NotFound, operation::OperationPage,
     operations::OperationsPage, outcomes::OutcomesPage, queue::QueuePage, settings::SettingsPage, sign_in::SignInPage,
-    tools::ToolsPage, workflow::WorkflowPage, workflows::WorkflowsPage,
+    tool::ToolPage, tools::ToolsPage, workflow::WorkflowPage, workflows::WorkflowsPage,
 };
 
 /// The console: its places and what frames them. Every place with data is rendered whole before it is sent.
@@ -52,6 +52,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/deliveries") view=DeliveriesPage ssr=SsrMode::Async />
                     <Route path=path!("/bulk/:id") view=BulkPage ssr=SsrMode::Async />
                     <Route path=path!("/tools") view=ToolsPage ssr=SsrMode::Async />
+                    <Route path=path!("/tools/:name") view=ToolPage ssr=SsrMode::Async />
                     <Route path=path!("/settings") view=SettingsPage ssr=SsrMode::Async />
                 </ParentRoute>
             </Routes>

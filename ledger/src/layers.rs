@@ -64,6 +64,29 @@ impl Ledger {
         self.permit(by, Permission::Read, "layers").await?;
         self.store().read(|tx| Box::pin(read(tx))).await
     }
+
+    /// One tool with the layers above it; nothing of a tool that nobody declared and that is not in use.
+    pub async fn layers_of_tool(&self, by: &Actor, name: &ToolName) -> Result<Option<(ToolLayers, i64)>, LedgerError> {
+        self.permit(by, Permission::Read, name.as_str()).await?;
+        let name = name.clone();
+        self.store()
+            .read(move |tx| {
+                let name = name.clone();
+                Box::pin(async move { read_one(tx, &name).await })
+            })
+            .await
+    }
+}
+
+async fn read_one(tx: &mut Tx, name: &ToolName) -> Result<Option<(ToolLayers, i64)>, LedgerError> {
+    let (sequence, now) = (tx.newest_sequence().await?, tx.now().await?);
+    let tool = match tx.tool_find(name.as_str()).await? {
+        Some(tool) => tool,
+        None if tx.operation_ids_of_tool(name.as_str(), "", 1).await?.is_empty() => return Ok(None),
+        None => Tool::undeclared(name.clone()),
+    };
+    let declarations = declarations(tx).await?;
+    Ok(Some((layers_of(tx, tool, &declarations, now).await?, sequence)))
 }
 
 async fn read(tx: &mut Tx) -> Result<Layers, LedgerError> {

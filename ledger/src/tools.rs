@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tallystick_domain::evidence::Trust;
-use tallystick_domain::name::{SourceName, ToolName};
+use tallystick_domain::name::{PrincipalId, SourceName, ToolName};
 use tallystick_domain::permission::{Actor, Permission};
 use tallystick_domain::refusal::Refusal;
 use tallystick_domain::time::Timestamp;
@@ -26,6 +26,17 @@ pub struct Source {
     pub declared_at: Timestamp,
     /// Who said it.
     pub declared_by: String,
+}
+
+/// One declaration of a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Declaration {
+    /// What was declared.
+    pub tool: Tool,
+    /// When.
+    pub at: Timestamp,
+    /// By whom.
+    pub by: PrincipalId,
 }
 
 impl Ledger {
@@ -54,6 +65,23 @@ impl Ledger {
             .read(move |tx| {
                 let name = name.clone();
                 Box::pin(async move { tx.tool_find(name.as_str()).await })
+            })
+            .await
+    }
+
+    /// The newest declarations of a tool, the last one first, at most `limit`.
+    pub async fn tool_declarations(
+        &self,
+        by: &Actor,
+        name: &ToolName,
+        limit: u32,
+    ) -> Result<Vec<Declaration>, LedgerError> {
+        self.permit(by, Permission::Read, name.as_str()).await?;
+        let name = name.clone();
+        self.store()
+            .read(move |tx| {
+                let name = name.clone();
+                Box::pin(async move { tx.tool_declarations(name.as_str(), limit).await })
             })
             .await
     }

@@ -25,6 +25,14 @@ pub async fn get_tools() -> Result<Fragment, ApiError> {
     Ok(super::ssr::rendered("Tools", "", || crate::pages::tools::content(tools)))
 }
 
+/// One tool with everything that is declared about it.
+#[server(prefix = "/ui", endpoint = "get_tool", input = Json)]
+pub async fn get_tool(name: String) -> Result<Fragment, ApiError> {
+    let view = super::ssr::Reader::from_context().await?.tool(&name).await?;
+    let (title, sequence) = (view.tool.name.clone(), view.sequence.clone());
+    Ok(super::ssr::rendered(&title, &sequence, || crate::pages::tool::content(view)))
+}
+
 /// The settings, people and the reader's permissions.
 #[server(prefix = "/ui", endpoint = "get_settings", input = Json)]
 pub async fn get_settings(pairs: Pairs) -> Result<Fragment, ApiError> {

@@ -1,9 +1,10 @@
 //! `/layers`: which retry layer owns each kind of failure, what the layers multiply to, and what to switch off.
 
 use leptos::prelude::*;
+use tallystick_domain::layers::RetryClass;
 use tallystick_domain::operation::Severity;
-use tallystick_domain::view::counted;
 use tallystick_domain::view::layers::{CellView, DeclarationLine, LayerFinding, LayerRow, LayersView};
+use tallystick_domain::view::{counted, encoded};
 
 use super::loading::{Asked, Coming, Place, shown};
 use super::operation::severity_words;
@@ -97,7 +98,9 @@ fn row(row: LayerRow) -> AnyView {
     view! {
         <tr>
             <th scope="row">
-                <span class="code">{row.tool}</span>
+                <a class="code" href=format!("/tools/{}", encoded(&row.tool))>
+                    {row.tool.clone()}
+                </a>
                 <span class="matrix__about">{row.class} {destination}</span>
             </th>
             {row.cells.into_iter().map(cell).collect_view()}
@@ -110,6 +113,34 @@ fn row(row: LayerRow) -> AnyView {
             <td class="number">{row.timeout}</td>
             <td class="number">{findings}</td>
         </tr>
+    }
+    .into_any()
+}
+
+/// The owners of one tool's retries, a line each class.
+pub(super) fn owners(cells: Vec<CellView>) -> AnyView {
+    let rows = RetryClass::ALL
+        .iter()
+        .zip(cells)
+        .map(|(class, one)| {
+            view! {
+                <tr>
+                    <th scope="row">{class.label()}</th>
+                    {cell(one)}
+                </tr>
+            }
+        })
+        .collect_view();
+    view! {
+        <table class="plain owners">
+            <thead>
+                <tr>
+                    <th scope="col">"After a failure of"</th>
+                    <th scope="col">"Who sends again"</th>
+                </tr>
+            </thead>
+            <tbody>{rows}</tbody>
+        </table>
     }
     .into_any()
 }
@@ -137,7 +168,8 @@ fn cell(cell: CellView) -> AnyView {
     .into_any()
 }
 
-fn what_is_wrong(findings: Vec<LayerFinding>) -> AnyView {
+/// Findings, notices folded away.
+pub(super) fn what_is_wrong(findings: Vec<LayerFinding>) -> AnyView {
     let (notices, wrong): (Vec<_>, Vec<_>) = findings.into_iter().partition(|one| one.severity == Severity::Notice);
     let content = if wrong.is_empty() {
         let text = "Nothing contradicts what is declared. A layer that declares nothing is not audited.";

@@ -18,6 +18,7 @@ pub mod queue;
 mod rendering;
 pub mod settings;
 pub mod sign_in;
+pub mod tool;
 pub mod tools;
 pub mod workflow;
 pub mod workflows;

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map};
 use tallystick_domain::operation::Severity;
 use tallystick_domain::view::arguments::{ArgumentsView, VersionView};
+use tallystick_domain::view::encoded;
 use tallystick_domain::view::list::RowView;
 use tallystick_domain::view::operation::{Counts, EffectView, FindingView, OperationView, Promise, RelativeView};
 
@@ -61,7 +62,7 @@ pub fn content(mut view: OperationView, pairs: &Pairs) -> AnyView {
                     <a class="button" href=format!("/operations/{}/escalate", row.id)>"Escalate"</a>
                 </span>
             </div>
-            {facts(&row, &view.class, view.counts, &view.key_protection)}
+            {facts(&row, view.tool.as_deref(), &view.class, view.counts, &view.key_protection)}
             {findings(view.findings)}
             {waiting}
             <div class="columns">
@@ -124,16 +125,20 @@ fn back_link(back: Option<String>) -> AnyView {
     .into_any()
 }
 
-fn facts(row: &RowView, class: &str, counts: Counts, protection: &str) -> AnyView {
+fn facts(row: &RowView, tool: Option<&str>, class: &str, counts: Counts, protection: &str) -> AnyView {
     let stake = row.stake.clone().map_or_else(|| class.to_owned(), |stake| format!("{stake} · {class}"));
     let until = row.window.until.clone().map(|until| view! { <span class="quiet">{format!("until {until}")}</span> });
     let mode = if row.is_observed { "observed: somebody else sends it" } else { "guarded: sent only by us" };
+    let target = match tool {
+        Some(tool) => view! { <a href=format!("/tools/{}", encoded(tool))>{row.target.clone()}</a> }.into_any(),
+        None => row.target.clone().into_any(),
+    };
     let owner = row.assignee.clone().unwrap_or_else(|| "nobody".into());
     view! {
         <dl class="fact-grid">
             <div>
                 <dt>"Tool → destination"</dt>
-                <dd>{row.target.clone()}</dd>
+                <dd>{target}</dd>
             </div>
             <div>
                 <dt>"At stake"</dt>

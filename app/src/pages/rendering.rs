@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use leptos::prelude::*;
 use leptos_meta::provide_meta_context;
+use tallystick_domain::contract::{Contract, EffectIdentity};
 use tallystick_domain::decision::Verdict;
 use tallystick_domain::evidence::Strength;
 use tallystick_domain::layers::with_seen;
@@ -22,9 +23,10 @@ use tallystick_domain::view::outcomes::{
 };
 use tallystick_domain::view::rules::RuleLine;
 use tallystick_domain::view::state::{TallyGroup, TallyView, WindowView, state_badge};
+use tallystick_domain::view::tools::tool_page;
 use tallystick_domain::view::{ChipView, Lens, Moment, TimePrinter};
 
-use super::{approvals, layers, outcomes};
+use super::{approvals, layers, outcomes, tool};
 use crate::api::ApiError;
 use crate::components::decision::decision;
 use crate::components::notice::{empty, failed, loading, more};
@@ -238,6 +240,23 @@ fn the_three_pages_take_no_markup_from_others_and_need_no_inline_style() {
     for page in [outcomes, layers] {
         assert!(!page.contains("<script") && !page.contains("<img"), "{page}");
         assert!(!page.contains(" style=") && !page.contains(" onclick"), "{page}");
+    }
+}
+
+#[test]
+fn a_tools_page_takes_no_markup_and_no_address_but_a_web_one_from_a_declaration() {
+    let contract = Contract {
+        key_location: Some(TRICK.into()),
+        source_url: Some("javascript:alert(1)".into()),
+        effect_identity: Some(EffectIdentity { object: TRICK.into(), aliases: Vec::new() }),
+        ..Contract::default()
+    };
+    let tool = Tool { contract, ..Tool::undeclared(ToolName::parse("pay<script>").unwrap()) };
+    let stack = SeenStack { tool: &tool, layers: &[], declared: 0, seen: &[], most: None };
+    let page = html(|| tool::content(tool_page(&tool, layer_row(&stack), (Vec::new(), false), "1".into())));
+    assert!(page.contains("alert(2)") && page.contains("Nobody declared this tool"), "{page}");
+    for markup in ["<script", "<img", "javascript:", " style=", " onclick"] {
+        assert!(!page.contains(markup), "{markup} in {page}");
     }
 }
 

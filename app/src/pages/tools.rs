@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use tallystick_domain::view::encoded;
-use tallystick_domain::view::operation::ToolView;
+use tallystick_domain::view::tools::ToolView;
 
 use super::loading::{Asked, Coming, Place, shown};
 use super::operation::promise_list;
@@ -44,6 +44,7 @@ fn list(tools: Vec<ToolView>) -> AnyView {
 
 fn tool(tool: ToolView) -> AnyView {
     let operations = format!("/operations?tool={}", encoded(&tool.name));
+    let page = format!("/tools/{}", encoded(&tool.name));
     let source = tool.source_url.filter(|url| url.starts_with("https://")).map(|url| {
         view! { " · " <a rel="external noreferrer" href=url.clone()>"where it is written"</a> }
     });
@@ -56,7 +57,9 @@ fn tool(tool: ToolView) -> AnyView {
     view! {
         <li class="box">
             <div class="tool__head">
-                <h2 class="code">{tool.name}</h2>
+                <h2 class="code">
+                    <a href=page>{tool.name}</a>
+                </h2>
                 <span class="tag" class:tag--strong=tool.is_irreversible>{tool.class}</span>
             </div>
             <p class="quiet">

@@ -113,6 +113,9 @@ pub struct Provenance {
 }
 
 impl Provenance {
+    /// What stands for a tester, a day or a stand-in that the contract as a whole does not name.
+    pub const NOT_RECORDED: &str = "not recorded";
+
     /// Whether it is known well enough for a key to protect an operation of this class (semantics 2.2).
     pub fn suffices(&self, class: Class) -> bool {
         self.accepted.is_some() || self.verification.level() >= class.needs_verification()
@@ -187,18 +190,15 @@ impl From<ByField> for BTreeMap<String, Provenance> {
     }
 }
 
-/// What stands for a tester or a stand-in that the contract as a whole does not name.
-const NOT_RECORDED: &str = "not recorded";
-
 impl Contract {
     /// What holds for every field of which nothing else is recorded.
     pub(super) fn default_provenance(&self) -> Provenance {
-        let on = || self.checked_at.clone().unwrap_or_else(|| NOT_RECORDED.into());
+        let on = || self.checked_at.clone().unwrap_or_else(|| Provenance::NOT_RECORDED.into());
         Provenance {
             verification: match self.verification() {
                 Verification::Claimed => Verified::Claimed,
-                Verification::TestedStandIn => Verified::TestedStandIn(NOT_RECORDED.into()),
-                Verification::TestedLive => Verified::TestedLive { by: NOT_RECORDED.into(), on: on() },
+                Verification::TestedStandIn => Verified::TestedStandIn(Provenance::NOT_RECORDED.into()),
+                Verification::TestedLive => Verified::TestedLive { by: Provenance::NOT_RECORDED.into(), on: on() },
             },
             source_url: self.source_url.clone(),
             checked_at: self.checked_at.clone(),

@@ -235,10 +235,10 @@ fn finding_view(stack: &SeenStack<'_>, finding: &Finding) -> LayerFinding {
         evidence.push((format!("operations with an attempt by {layer}"), href));
     }
     if finding.code == "contract_says_off" {
-        evidence.push(("the contract".into(), "/tools".into()));
+        evidence.push(("the contract".into(), format!("/tools/{}", encoded(tool))));
     }
     if stack.declared > 0 && finding.code != "unknown_layer" {
-        evidence.push(("what its layers declare".into(), "#declared".into()));
+        evidence.push(("what its layers declare".into(), "/layers#declared".into()));
     }
     LayerFinding {
         tool: tool.into(),
@@ -341,7 +341,7 @@ mod tests {
         let two = findings.iter().find(|finding| finding.code == "two_owners").unwrap();
         assert!(two.text.contains("switch the others off"), "{}", two.text);
         assert!(two.evidence.iter().any(|(_, href)| href == "/operations?tool=pay&layer=adapter"), "{two:?}");
-        assert!(two.evidence.iter().any(|(_, href)| href == "#declared"));
+        assert!(two.evidence.iter().any(|(_, href)| href == "/layers#declared"));
         assert!(findings.iter().any(|finding| finding.code == "owner_not_declared"));
     }
 

@@ -21,6 +21,7 @@ pub mod outcomes;
 pub mod rules;
 pub mod state;
 pub mod timeline;
+pub mod tools;
 pub mod workflows;
 pub mod workspace;
 

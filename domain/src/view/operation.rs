@@ -10,12 +10,14 @@ use super::rules::RuleGroup;
 use super::state::StateBadge;
 use super::timeline::TimelineView;
 use super::{Lens, Moment};
-use crate::contract::{Consistency, Contract, LayerRetries, LookUpBy, OnInFlight, OnMismatch, Stores, Verification};
+use crate::contract::{
+    Consistency, Contract, LayerRetries, LookUpBy, OnInFlight, OnMismatch, Provenance, Stores, Verification, Verified,
+};
 use crate::operation::{Finding, Projection, Severity, State};
 use crate::outcome::Outcome;
 use crate::permission::Actor;
 use crate::time::{Timestamp, span_in_words};
-use crate::tool::{Class, Tool};
+use crate::tool::Class;
 
 /// The operation page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +28,8 @@ pub struct OperationView {
     pub version: String,
     /// `irreversible`
     pub class: String,
+    /// Its tool, which has a page of its own.
+    pub tool: Option<String>,
     /// The step of the fold that named the state.
     pub fold_rule: String,
     /// Every rule behind state, attempts and decision.
@@ -203,6 +207,48 @@ pub struct Promise {
     pub value: String,
     /// Whether nothing is known, so that the unsafe value counts.
     pub is_unknown: bool,
+    /// How well it is known: `tested live by ida on 2026-09-12`. Empty where nothing is.
+    pub known: String,
+    /// Where it is written.
+    pub source_url: Option<String>,
+}
+
+impl Promise {
+    /// What a contract says about something, as a value of this field.
+    pub(super) fn of(contract: &Contract, field: &str, name: &str, value: Option<String>) -> Self {
+        let provenance = value.is_some().then(|| contract.provenance_of(field));
+        Self {
+            name: name.into(),
+            is_unknown: value.is_none(),
+            value: value.unwrap_or_else(|| "unknown".into()),
+            known: provenance.as_ref().map_or_else(String::new, known_in_words),
+            source_url: provenance.and_then(|known| known.source_url),
+        }
+    }
+}
+
+/// How well a promise is known, by whom and since when.
+fn known_in_words(known: &Provenance) -> String {
+    let told = |name: &str, before: &str| match name {
+        Provenance::NOT_RECORDED => String::new(),
+        name => format!("{before}{name}"),
+    };
+    let how = match &known.verification {
+        Verified::Claimed => "claimed".to_owned(),
+        Verified::TestedStandIn(name) => format!("tested on a stand-in{}", told(name, ": ")),
+        Verified::TestedLive { by, on } => format!("tested live{}{}", told(by, " by "), told(on, " on ")),
+    };
+    let checked = known.checked_at.as_ref().filter(|date| !how.contains(date.as_str()));
+    let accepted = known.accepted.as_ref().map(|taken| {
+        format!(
+            "taken as it stands by {} on {}: {}",
+            taken.by(),
+            taken.at().to_utc().format("%Y-%m-%d"),
+            taken.reason()
+        )
+    });
+    let parts = [Some(how), checked.map(|date| format!("checked {date}")), accepted];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// `claimed`, `tested on a stand-in`, `tested live`, with the date where there is one.
@@ -246,20 +292,30 @@ pub fn promises(contract: &Contract) -> Vec<Promise> {
         None => undo.tool.clone(),
     });
     let told = [
-        ("Key travels in", contract.key_location.clone()),
-        ("Keeps keys", contract.key_retention_s.map(|kept| format!("≥ {}, from first seen", seconds(kept)))),
-        ("Stores", contract.stores.map(|stores| stores_words(stores).to_owned())),
-        ("Other arguments", contract.on_mismatch.map(|what| mismatch_words(what).to_owned())),
-        ("While running", contract.on_in_flight.map(|what| in_flight_words(what).to_owned())),
-        ("Look-up", look_up),
-        ("Cancel by key", cancel),
-        ("Undo", undo),
+        ("key_location", "Key travels in", contract.key_location.clone()),
         (
+            "key_retention_s",
+            "Keeps keys",
+            contract.key_retention_s.map(|kept| format!("≥ {}, from first seen", seconds(kept))),
+        ),
+        ("stores", "Stores", contract.stores.map(|stores| stores_words(stores).to_owned())),
+        ("on_mismatch", "Other arguments", contract.on_mismatch.map(|what| mismatch_words(what).to_owned())),
+        ("on_in_flight", "While running", contract.on_in_flight.map(|what| in_flight_words(what).to_owned())),
+        ("lookup", "Look-up", look_up),
+        ("cancel_by_key", "Cancel by key", cancel),
+        ("compensation", "Undo", undo),
+        (
+            "max_arrival_delay_s",
             "Arrives at the latest",
             contract.max_arrival_delay_s.map(|late| format!("{} after the deadline", seconds(late))),
         ),
-        ("A proxy between", contract.intermediaries.map(|yes| if yes { "yes" } else { "no" }.to_owned())),
         (
+            "intermediaries",
+            "A proxy between",
+            contract.intermediaries.map(|yes| if yes { "yes" } else { "no" }.to_owned()),
+        ),
+        (
+            "layer_retries",
             "Retries below us",
             contract.layer_retries.map(|retries| match retries {
                 LayerRetries::Off => "switched off".to_owned(),
@@ -267,13 +323,7 @@ pub fn promises(contract: &Contract) -> Vec<Promise> {
             }),
         ),
     ];
-    told.into_iter()
-        .map(|(name, value)| Promise {
-            name: name.into(),
-            is_unknown: value.is_none(),
-            value: value.unwrap_or_else(|| "unknown".into()),
-        })
-        .collect()
+    told.into_iter().map(|(field, name, value)| Promise::of(contract, field, name, value)).collect()
 }
 
 const fn stores_words(stores: Stores) -> &'static str {
@@ -318,47 +368,6 @@ pub fn key_protection(outcome: &Outcome) -> String {
     }
 }
 
-/// A tool with what its contract promises.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolView {
-    /// Its name.
-    pub name: String,
-    /// Its class in words.
-    pub class: String,
-    /// Whether it is irreversible.
-    pub is_irreversible: bool,
-    /// Where it acts.
-    pub destination: Option<String>,
-    /// What is promised.
-    pub promises: Vec<Promise>,
-    /// How well that is known.
-    pub verification: String,
-    /// Where it is written.
-    pub source_url: Option<String>,
-    /// Whether we could send for it.
-    pub is_executable: bool,
-    /// From which amount two people are needed.
-    pub dual_threshold: Option<String>,
-    /// How often it was declared.
-    pub version: String,
-}
-
-/// A tool for the tools page.
-pub fn tool_view(tool: &Tool) -> ToolView {
-    ToolView {
-        name: tool.name.to_string(),
-        class: class_words(tool.class).into(),
-        is_irreversible: tool.class == Class::Irreversible,
-        destination: tool.destination.as_ref().map(ToString::to_string),
-        promises: promises(&tool.contract),
-        verification: verification_words(&tool.contract),
-        source_url: tool.contract.source_url.clone(),
-        is_executable: tool.executable,
-        dual_threshold: tool.dual_threshold_minor.map(|minor| super::amount_in_words(minor, None)),
-        version: tool.version.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -370,6 +379,29 @@ mod tests {
         assert_eq!((keeps.value.as_str(), keeps.is_unknown), ("≥ 1 d, from first seen", false));
         let look_up = lines.iter().find(|line| line.name == "Look-up").unwrap();
         assert!(look_up.is_unknown);
+    }
+
+    #[test]
+    fn a_promise_says_how_well_it_is_known_since_when_and_where_it_is_written() {
+        let contract: Contract = serde_json::from_value(serde_json::json!({
+            "key_retention_s": 86_400, "stores": "2xx_only", "on_mismatch": "error", "intermediaries": false,
+            "verification": "tested_live", "checked_at": "2026-09-12", "source_url": "https://psp.example/keys",
+            "provenance": {
+                "stores": {"verification": {"tested_stand_in": "moto"}, "checked_at": "2026-08-01"},
+                "on_mismatch": {"verification": {"tested_live": {"by": "ida", "on": "2026-09-30"}}},
+                "intermediaries": {"verification": "claimed",
+                    "accepted": {"by": "ada", "at": 1_790_000_000_000_000_i64, "reason": "no proxy is ours"}}
+            }
+        }))
+        .unwrap();
+        let lines = promises(&contract);
+        let known = |name: &str| lines.iter().find(|line| line.name == name).unwrap().known.as_str();
+        assert_eq!(known("Keeps keys"), "tested live on 2026-09-12");
+        assert_eq!(known("Stores"), "tested on a stand-in: moto · checked 2026-08-01");
+        assert_eq!(known("Other arguments"), "tested live by ida on 2026-09-30");
+        assert_eq!(known("A proxy between"), "claimed · taken as it stands by ada on 2026-09-21: no proxy is ours");
+        assert_eq!(known("Look-up"), "");
+        assert_eq!(lines[1].source_url.as_deref(), Some("https://psp.example/keys"));
     }
 
     #[test]

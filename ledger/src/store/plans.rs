@@ -13,7 +13,7 @@ use super::list::{
 };
 use super::value::Value;
 use super::{
-    Conn, Tx, WORKSPACE, action, bulk, delivery, layer, line, list, operation, outcome, people, sending, workflow,
+    Conn, Tx, WORKSPACE, action, bulk, delivery, layer, line, list, operation, outcome, people, sending, tool, workflow,
 };
 use crate::LedgerError;
 
@@ -195,6 +195,7 @@ fn outcomes() -> Vec<(&'static str, Statement)> {
         ("outcome_by_attempts", fixed(layer::MOST, vec![text()])),
         ("outcome_by_tool", fixed(layer::SEEN, vec![text(), 9_i64.into()])),
         ("layer_line", fixed(layer::NEWEST, vec![9_i64.into()])),
+        ("tool_version", fixed(tool::NEWEST_VERSIONS, vec![text(), 9_i64.into()])),
     ]
 }
 

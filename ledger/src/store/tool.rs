@@ -1,7 +1,7 @@
 //! Tools, sources, and the work of folding again after one of them changed.
 
 use tallystick_domain::evidence::Trust;
-use tallystick_domain::name::SourceName;
+use tallystick_domain::name::{PrincipalId, SourceName};
 use tallystick_domain::permission::Actor;
 use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::Tool;
@@ -11,7 +11,7 @@ use super::table::Table;
 use super::value::{Cells, known, to_json};
 use super::{Tx, WORKSPACE};
 use crate::LedgerError;
-use crate::tools::Source;
+use crate::tools::{Declaration, Source};
 
 static TOOL_VERSION: Table = Table {
     name: "tool_version",
@@ -30,6 +30,9 @@ const TOOLS: &str = "SELECT body FROM tool WHERE workspace_id = $1 ORDER BY name
 /// Index: primary key of `tool_version`.
 pub(super) const TOOL_VERSIONS: &str = "SELECT declared_at, body FROM tool_version
      WHERE workspace_id = $1 AND name = $2 ORDER BY version LIMIT 1000";
+/// Index: primary key of `tool_version`, from its end.
+pub(super) const NEWEST_VERSIONS: &str = "SELECT declared_at, declared_by, body FROM tool_version
+     WHERE workspace_id = $1 AND name = $2 ORDER BY version DESC LIMIT $3";
 const SAVE_TOOL: &str = "INSERT INTO tool (workspace_id, name, version, body) VALUES ($1, $2, $3, $4)
      ON CONFLICT (workspace_id, name) DO UPDATE SET version = excluded.version, body = excluded.body";
 const SOURCES: &str = "SELECT name, trust, declared_at, declared_by FROM source
@@ -95,6 +98,16 @@ impl Tx {
     pub(crate) async fn tool_versions(&mut self, name: &str) -> Result<Vec<(Timestamp, Tool)>, LedgerError> {
         let rows = self.fetch(TOOL_VERSIONS, vec![WORKSPACE.into(), name.into()]).await?;
         rows.into_iter().map(|mut cells| Ok((cells.at()?, cells.json()?))).collect()
+    }
+
+    /// The newest declarations of a tool, the last one first.
+    pub(crate) async fn tool_declarations(&mut self, name: &str, limit: u32) -> Result<Vec<Declaration>, LedgerError> {
+        let rows = self.fetch(NEWEST_VERSIONS, vec![WORKSPACE.into(), name.into(), limit.into()]).await?;
+        rows.into_iter()
+            .map(|mut cells| {
+                Ok(Declaration { at: cells.at()?, by: cells.parsed(PrincipalId::parse)?, tool: cells.json()? })
+            })
+            .collect()
     }
 
     /// Saves a tool and keeps the version.

@@ -2,10 +2,10 @@
 
 use tallystick_domain::evidence::Trust;
 use tallystick_domain::name::ToolName;
-use tallystick_domain::tool::Class;
+use tallystick_domain::tool::{Class, Tool};
 use tallystick_ledger::LedgerError;
 
-use crate::rig::{Rig, admin, case, operator, source, tool, viewer};
+use crate::rig::{Rig, admin, at, case, operator, source, tool, viewer};
 
 on_both! {
     declaring_raises_the_version_only_when_something_changed,
@@ -15,6 +15,7 @@ on_both! {
     only_an_administrator_declares,
     what_another_process_declares_counts_at_once,
     a_declaration_that_was_undone_counts_nowhere,
+    a_tool_tells_who_declared_it_when_and_what_lies_above_it,
 }
 
 async fn declaring_raises_the_version_only_when_something_changed(rig: Rig) {
@@ -40,10 +41,7 @@ async fn folding_that_was_left_over_goes_on_with_the_sweep(rig: Rig) {
     rig.import(&case("R01")).await;
     // As if a process had ended between the declaration and the folding.
     let declared = rig.declare("other", Class::Reversible).await;
-    let body = serde_json::to_string(&tallystick_domain::tool::Tool {
-        name: ToolName::parse("payments.charge").unwrap(),
-        ..declared
-    });
+    let body = serde_json::to_string(&Tool { name: ToolName::parse("payments.charge").unwrap(), ..declared });
     rig.sql(&format!("INSERT INTO tool VALUES ('main', 'payments.charge', 1, '{}')", body.unwrap())).await;
     rig.sql("INSERT INTO refold VALUES ('main', 'r1', 'tool', 'payments.charge', '', 0)").await;
     assert_eq!(rig.ledger.sweep(10).await.unwrap(), 1);
@@ -105,4 +103,28 @@ async fn only_an_administrator_declares(rig: Rig) {
     assert!(matches!(error, LedgerError::Refused(_)));
     assert!(rig.ledger.tools(&admin()).await.unwrap().is_empty());
     assert_eq!(rig.count("audit WHERE status = 'refused'").await, 2);
+}
+
+async fn a_tool_tells_who_declared_it_when_and_what_lies_above_it(rig: Rig) {
+    let (ledger, name) = (&rig.ledger, ToolName::parse("payments.charge").unwrap());
+    assert!(ledger.layers_of_tool(&viewer(), &name).await.unwrap().is_none(), "nobody knows it");
+    rig.import(&case("R01")).await;
+    let (undeclared, _) = ledger.layers_of_tool(&viewer(), &name).await.unwrap().unwrap();
+    assert_eq!(undeclared.tool, Tool::undeclared(name.clone()), "in use, and nobody declared it");
+    assert!(ledger.tool_declarations(&viewer(), &name, 10).await.unwrap().is_empty());
+    for (class, time) in [(Class::Reversible, "09:00"), (Class::Irreversible, "10:00"), (Class::Irreversible, "11:00")]
+    {
+        ledger.set_clock(at(&format!("2026-10-05T{time}:00Z"))).await.unwrap();
+        rig.declare("payments.charge", class).await;
+    }
+    let told = ledger.tool_declarations(&viewer(), &name, 10).await.unwrap();
+    let lines: Vec<_> = told.iter().map(|one| (one.tool.version, one.tool.class, one.by.as_str(), one.at)).collect();
+    let expected = [
+        (2, Class::Irreversible, "ada", at("2026-10-05T10:00:00Z")),
+        (1, Class::Reversible, "ada", at("2026-10-05T09:00:00Z")),
+    ];
+    assert_eq!(lines, expected);
+    assert_eq!(ledger.tool_declarations(&viewer(), &name, 1).await.unwrap(), told[..1]);
+    let (declared, _) = ledger.layers_of_tool(&viewer(), &name).await.unwrap().unwrap();
+    assert_eq!(declared.tool, told[0].tool);
 }

@@ -29,5 +29,6 @@ mod scene;
 mod security;
 mod sign_in;
 mod support;
+mod tools;
 mod webhooks;
 mod workflows;

@@ -8,6 +8,7 @@ mod layers;
 mod outcomes;
 mod reading;
 mod rendering;
+mod tools;
 mod views;
 mod workflows;
 mod zone;

@@ -28,8 +28,7 @@ use tallystick_domain::view::list::{
     GroupParts, GroupView, OperationsView, PanelView, QueueView, capped, capped_sum, group_view, reason_chips, row_view,
 };
 use tallystick_domain::view::operation::{
-    EntryView, OperationView, RelativeView, ToolView, class_words, counts, effect_views, entry_view, key_protection,
-    promises, tool_view,
+    EntryView, OperationView, RelativeView, class_words, counts, effect_views, entry_view, key_protection, promises,
 };
 use tallystick_domain::view::rules::rule_groups;
 use tallystick_domain::view::state::state_badge;
@@ -173,6 +172,7 @@ impl Reader {
             row: row_view(&record.head, row, &lens),
             version: record.version.to_string(),
             class: class_words(row.class).into(),
+            tool: record.head.tool.as_ref().map(ToString::to_string),
             fold_rule: outcome.fold_rule.clone(),
             rules: rule_groups(outcome, &examined.ruling),
             counts: counts(row, outcome),
@@ -378,12 +378,6 @@ impl Reader {
             obstacle,
             is_own,
         })
-    }
-
-    /// Every declared tool.
-    pub async fn tools(&self) -> Result<Vec<ToolView>, ApiError> {
-        let tools = self.ledger.tools(&self.actor).await.map_err(told)?;
-        Ok(tools.iter().map(tool_view).collect())
     }
 
     /// Destinations with their budgets, the processes that took work, and a restore that holds everything back.
