@@ -35,6 +35,7 @@
 //! | **bulk action** | one action on many operations: a *preview* freezes the list (its *items*), starting confirms that list, never a filter |
 //! | **decision, ruling** | the verdict on each action, and why |
 //! | **budget** | how many retries a destination bears: a *bucket* of tokens, or a *ratio* to first tries |
+//! | **shortage** | a time in which a destination's budget paid for no retry |
 //! | **token** | what one send costs the destination's budget; it comes back at most once |
 //! | **second person** | dual control: an act that two different people must make |
 //! | **finding** | something an auditor should see, beside the state |

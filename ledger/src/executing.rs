@@ -331,7 +331,7 @@ async fn candidates(
             continue;
         }
         let budget = destination.and_then(|destination| destination.budget);
-        let may_repeat = budget.is_none_or(|mut budget| budget.spend(SendKind::Retry, now).is_ok());
+        let may_repeat = budget.is_none_or(|budget| budget.pays_retry(now));
         found.extend(tx.claimable(name.as_str(), now, may_repeat, limit).await?);
         if found.len() >= limit as usize {
             break;
@@ -421,7 +421,12 @@ async fn dispatch(
     let kind = send_kind(&folded);
     let paid = match pay(&mut desk, &around, &folded, kind).await? {
         Ok(paid) => paid,
-        Err(guard) => return refused(desk, id, request.epoch, vec![guard]).await,
+        Err(guard) => {
+            if let Some(name) = &around.tool.destination {
+                desk.tx.budget_refusal_insert(name.as_str(), id, request.epoch, &guard.because).await?;
+            }
+            return refused(desk, id, request.epoch, vec![guard]).await;
+        }
     };
     let destination_key = record.destination_key(&around.relatives);
     let sending = Sending {
@@ -490,19 +495,18 @@ async fn pay(
     let is_free = kind.is_first() && kind_of_budget == BudgetKind::Bucket;
     // Read again under a lock where it is to be written.
     let found = if is_free { Some(seen) } else { desk.tx.destination(name.as_str(), true).await? };
-    let budget = found.and_then(|found| found.budget);
+    let (budget, shortage) = found.map_or((None, None), |found| (found.budget, found.shortage));
     let mut budget = budget.unwrap_or_else(|| Budget::new(kind_of_budget, &RetryNumbers::default()));
-    let token = match budget.spend(kind, desk.now) {
-        Ok(token) => token,
-        Err(exhausted) => {
-            let because = exhausted.to_string();
-            return Ok(Err(GuardResult { guard: Guard::TokensLeft, holds: false, because }));
-        }
-    };
+    let spent = budget.spend(kind, desk.now);
+    // Also where nothing was spent: that it paid for nothing is noted now at the latest.
     if !is_free {
-        desk.tx.budget_save(name.as_str(), &budget).await?;
+        desk.tx.budget_save(name.as_str(), &budget, shortage).await?;
     }
-    Ok(Ok(Some(token)))
+    Ok(spent.map(Some).map_err(|exhausted| GuardResult {
+        guard: Guard::TokensLeft,
+        holds: false,
+        because: exhausted.to_string(),
+    }))
 }
 
 /// T11: the lease is given back with the guards that refused, unless it was not this worker's any more.
@@ -596,7 +600,7 @@ async fn settle(tx: &mut Tx, id: &OperationId, epoch: u64, verdict: Option<Verdi
     let mut budget = before.clone();
     budget.give_back(token, settled);
     // A full bucket stays as it is: nothing to write, and nobody to wait for.
-    if budget == before { Ok(()) } else { tx.budget_save(&name, &budget).await }
+    if budget == before { Ok(()) } else { tx.budget_save(&name, &budget, destination.shortage).await }
 }
 
 async fn gone_batch(tx: &mut Tx, by: &Actor, incarnation: &str, proof: &str) -> Result<u32, LedgerError> {

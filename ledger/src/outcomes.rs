@@ -74,6 +74,17 @@ pub struct Outcomes {
     pub sequence: i64,
 }
 
+/// The sums of a window by destination, as they stand.
+#[derive(Debug, Clone)]
+pub struct DestinationSums {
+    /// By destination; an empty name where none is told.
+    pub by_destination: Vec<(String, Sum)>,
+    /// How far the sums have come.
+    pub standing: Standing,
+    /// The record's clock when they were read.
+    pub now: Timestamp,
+}
+
 /// How far the sums have come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
@@ -129,6 +140,27 @@ impl Ledger {
     pub async fn outcomes(&self, by: &Actor, since: Timestamp, until: Timestamp) -> Result<Outcomes, LedgerError> {
         self.permit(by, Permission::Read, "outcomes").await?;
         self.store().read(move |tx| Box::pin(read(tx, since, until))).await
+    }
+
+    /// The sums of such a window by destination alone.
+    pub async fn destination_sums(
+        &self,
+        by: &Actor,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> Result<DestinationSums, LedgerError> {
+        self.permit(by, Permission::Read, "outcomes").await?;
+        self.store()
+            .read(move |tx| {
+                Box::pin(async move {
+                    Ok(DestinationSums {
+                        now: tx.now().await?,
+                        standing: standing(tx).await?,
+                        by_destination: tx.outcome_by(Dimension::Destination, since, until).await?,
+                    })
+                })
+            })
+            .await
     }
 }
 
@@ -250,16 +282,20 @@ impl Move {
     }
 }
 
-async fn read(tx: &mut Tx, since: Timestamp, until: Timestamp) -> Result<Outcomes, LedgerError> {
-    let (sequence, now) = (tx.newest_sequence().await?, tx.now().await?);
-    let standing = match tx.outcome_progress().await? {
+async fn standing(tx: &mut Tx) -> Result<Standing, LedgerError> {
+    Ok(match tx.outcome_progress().await? {
         None => Standing::NotBegun,
         Some(Progress { read_to: Some(_), .. }) => Standing::Filling,
         Some(progress) => Standing::Behind {
             changes: tx.outcome_behind(progress.sequence, BEHIND_LIMIT).await?,
             moved_at: progress.moved_at,
         },
-    };
+    })
+}
+
+async fn read(tx: &mut Tx, since: Timestamp, until: Timestamp) -> Result<Outcomes, LedgerError> {
+    let (sequence, now) = (tx.newest_sequence().await?, tx.now().await?);
+    let standing = standing(tx).await?;
     let marks = tx.outcome_by(Dimension::Mark, since, until).await?;
     let repeats = tx.outcome_by(Dimension::Repeat, since, until).await?;
     Ok(Outcomes {

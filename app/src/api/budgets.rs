@@ -11,10 +11,10 @@ use leptos::server_fn::codec::Json;
 use super::fragment::Fragment;
 use super::{ApiError, Pairs};
 
-/// Destinations with their budgets, and the processes that took work.
+/// Destinations with their budgets, retries, limits, and the processes that took work.
 #[server(prefix = "/ui", endpoint = "get_budgets", input = Json)]
 pub async fn get_budgets(pairs: Pairs) -> Result<Fragment, ApiError> {
-    let view = super::ssr::Reader::from_context().await?.budgets().await?;
+    let view = super::ssr::Reader::from_context().await?.budgets(&pairs).await?;
     Ok(super::ssr::rendered("Budgets", "", || crate::pages::budgets::content(view, &pairs)))
 }
 

@@ -1,12 +1,17 @@
-//! `/budgets`: what each destination still bears, pausing and resuming it, and which processes took work.
+//! `/budgets`: what each destination still bears and what that kept from being sent, pausing and resuming it, retries beside
+//! first attempts, what limits each tool, and which processes took work.
 
 use leptos::prelude::*;
 use leptos::server_fn::ServerFn;
 use leptos_router::hooks::use_query_map;
-use tallystick_domain::view::budgets::{BudgetView, BudgetsView, DestinationView, ExecutorView, HeldView};
+use tallystick_domain::view::budgets::{
+    BudgetView, BudgetsView, DestinationView, ExecutorView, HeldView, RefusedView, RetriesLine, RetriesView,
+    ShortageView, ToolLimits,
+};
 use tallystick_domain::view::encoded;
 
 use super::loading::{Asked, Coming, Place, shown};
+use super::outcomes::{hatch, named, windows};
 use super::{pairs_of, value};
 use crate::api::Pairs;
 use crate::api::budgets::{AcknowledgeRestore, PauseDestination, get_budgets};
@@ -50,9 +55,9 @@ fn said(pairs: &Pairs, destinations: &[DestinationView], is_held: bool) -> Optio
 
 /// What the page shows.
 pub fn content(view: BudgetsView, pairs: &Pairs) -> AnyView {
-    let BudgetsView { destinations, executors, held, may_administer } = view;
+    let BudgetsView { destinations, retries, limits, executors, held, may_administer } = view;
     view! {
-        <section class="page" aria-labelledby="budgets-title">
+        <section class="page budgets" aria-labelledby="budgets-title">
             <div class="head">
                 <h1 id="budgets-title">"Budgets"</h1>
                 <p class="head__note">"what retries each destination bears, shared by all processes"</p>
@@ -61,6 +66,8 @@ pub fn content(view: BudgetsView, pairs: &Pairs) -> AnyView {
             {failed_submission(pairs)}
             {held.map(|held| hold(held, may_administer))}
             {list(destinations, may_administer)}
+            {retries_box(retries)}
+            {limits_box(limits)}
             {took_work(executors)}
         </section>
     }
@@ -97,14 +104,9 @@ fn list(destinations: Vec<DestinationView>, may: bool) -> AnyView {
 }
 
 fn destination(one: DestinationView, may: bool) -> AnyView {
-    let DestinationView { name, scope, is_paused, budget, tools } = one;
+    let DestinationView { name, scope, is_paused, budget, tools, shortage, waiting, refused } = one;
     let operations = format!("/operations?destination={}", encoded(&name));
     let (state, press) = if is_paused { ("paused", "Resume") } else { ("sending", "Pause") };
-    let tools = if tools.is_empty() {
-        view! { <p class="quiet">"No tool acts on it."</p> }.into_any()
-    } else {
-        view! { <p>"Tools: " <span class="code">{tools.join(", ")}</span></p> }.into_any()
-    };
     view! {
         <li class="box destination">
             <div class="tool__head">
@@ -112,8 +114,20 @@ fn destination(one: DestinationView, may: bool) -> AnyView {
                 <span class="tag" class:tag--strong=is_paused>{state}</span>
             </div>
             {bears(budget)}
-            <p class="quiet">{scope}</p>
-            {tools}
+            <dl class="promises">
+                {empty_line(shortage)}
+                {waiting.map(|count| waiting_line(&name, &count))}
+                {refused_line(&refused)}
+                <div>
+                    <dt>"Keys"</dt>
+                    <dd>{scope}</dd>
+                </div>
+                <div>
+                    <dt>"Tools"</dt>
+                    <dd>{tool_links(tools)}</dd>
+                </div>
+            </dl>
+            {refusals(refused)}
             <p>
                 <a href=operations>"Its operations"</a>
             </p>
@@ -127,8 +141,23 @@ fn destination(one: DestinationView, may: bool) -> AnyView {
     .into_any()
 }
 
+fn tool_links(tools: Vec<String>) -> AnyView {
+    if tools.is_empty() {
+        return "none acts on it".into_any();
+    }
+    let links = tools.into_iter().map(|name| {
+        view! {
+            <a class="code" href=format!("/tools/{}", encoded(&name))>
+                {name.clone()}
+            </a>
+            " "
+        }
+    });
+    links.collect_view().into_any()
+}
+
 fn bears(budget: Option<BudgetView>) -> AnyView {
-    let Some(BudgetView { left, percent, rule, is_exhausted }) = budget else {
+    let Some(BudgetView { left, percent, costs, refill, is_exhausted }) = budget else {
         return view! { <p>"No retry was paid for yet."</p> }.into_any();
     };
     let waits = is_exhausted.then(|| view! { <p class="doubtful">"The next retry waits."</p> });
@@ -138,7 +167,238 @@ fn bears(budget: Option<BudgetView>) -> AnyView {
             {share_bar(percent)}
         </div>
         {waits}
-        <p class="quiet">{rule}</p>
+        <dl class="promises">
+            <div>
+                <dt>"Costs"</dt>
+                <dd>{costs}</dd>
+            </div>
+            <div>
+                <dt>"Refill"</dt>
+                <dd>{refill}</dd>
+            </div>
+        </dl>
+    }
+    .into_any()
+}
+
+fn empty_line(shortage: ShortageView) -> AnyView {
+    let since = shortage.since.map(|at| view! { " since " {time(at)} });
+    view! {
+        <div>
+            <dt>"Last empty"</dt>
+            <dd>
+                <span class:doubtful=shortage.is_now>{shortage.words}</span>
+                {since}
+            </dd>
+        </div>
+    }
+    .into_any()
+}
+
+fn waiting_line(name: &str, count: &str) -> AnyView {
+    let href = format!("/operations?destination={}&state=retry_wait", encoded(name));
+    view! {
+        <div>
+            <dt>"Wait for it"</dt>
+            <dd>
+                {format!("{count} retries that are due, of ")} <a href=href>"those that wait to retry"</a>
+            </dd>
+        </div>
+    }
+    .into_any()
+}
+
+fn refused_line(refused: &RefusedView) -> AnyView {
+    view! {
+        <div>
+            <dt>"Refused"</dt>
+            <dd>{format!("{} dispatches in the window below; nothing was sent", refused.count)}</dd>
+        </div>
+    }
+    .into_any()
+}
+
+fn refusals(refused: RefusedView) -> AnyView {
+    if refused.newest.is_empty() {
+        return ().into_any();
+    }
+    let lines = refused
+        .newest
+        .into_iter()
+        .map(|one| {
+            view! {
+                <li>
+                    <a class="code" href=one.href>
+                        {one.key}
+                    </a>
+                    " "
+                    {time(one.at)}
+                    <span class="rows__target">{one.why}</span>
+                </li>
+            }
+        })
+        .collect_view();
+    view! {
+        <details>
+            <summary>"The newest that it refused"</summary>
+            <ul class="facts">{lines}</ul>
+        </details>
+    }
+    .into_any()
+}
+
+fn retries_box(view: RetriesView) -> AnyView {
+    let RetriesView { window, span, zone, standing, rows, left_out } = view;
+    let parts = if window.is_by_hour() { "Hours" } else { "Days" };
+    let content = if rows.is_empty() {
+        empty("Nothing was attempted in this window", "Choose a longer one.")
+    } else {
+        table_of_retries(rows, left_out)
+    };
+    view! {
+        <section class="box outcomes" aria-labelledby="retries-title">
+            <h2 id="retries-title" class="box__title">"Retries as a share of first attempts, by destination"</h2>
+            {windows("/budgets", window)}
+            <p class="outcomes__rule">
+                {format!(
+                    "{parts} of {zone}, the workspace's zone. {span}. First attempts: operations whose first attempt is in the window. Retries: their further attempts, whenever they were made, ours and those that others reported. ",
+                )} <span class:doubtful=standing.is_partial>{standing.words}</span>
+            </p>
+            {content}
+        </section>
+    }
+    .into_any()
+}
+
+fn table_of_retries(rows: Vec<RetriesLine>, left_out: usize) -> AnyView {
+    let rows = rows.into_iter().map(retries_row).collect_view();
+    let part = (left_out > 0).then(
+        || view! { <p class="quiet">{format!("{left_out} more are left out, those with the fewest retries.")}</p> },
+    );
+    view! {
+        <div class="table-wrap" tabindex="0" role="region" aria-label="Retries by destination">
+            <table class="plain" id="retries">
+                <thead>
+                    <tr>
+                        <th scope="col">"Destination"</th>
+                        <th scope="col" class="number">"First attempts"</th>
+                        <th scope="col" class="number">"Retries"</th>
+                        <th scope="col" class="number">"Retries ÷ first attempts"</th>
+                        <th scope="col">
+                            <span class="unseen">"Drawn"</span>
+                        </th>
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </div>
+        {part}
+        <p class="legend">
+            <span class="legend__one">
+                <svg class="legend__sign" viewBox="0 0 12 12" aria-hidden="true">
+                    <defs>{hatch("retries-hatch")}</defs>
+                    <rect class="chart__solid" width="12" height="12" rx="2"></rect>
+                </svg>
+                "first attempts"
+            </span>
+            <span class="legend__one">
+                <svg class="legend__sign" viewBox="0 0 12 12" aria-hidden="true">
+                    <rect class="chart__ground" width="12" height="12" rx="2"></rect>
+                    <rect class="chart__hatched" width="12" height="12" rx="2" fill="url(#retries-hatch)"></rect>
+                </svg>
+                "retries, on the same scale"
+            </span>
+        </p>
+    }
+    .into_any()
+}
+
+fn retries_row(line: RetriesLine) -> AnyView {
+    // Something is never drawn as nothing.
+    let drawn = |thousandths: u32, is_there: bool| (thousandths * 240 / 1_000).max(if is_there { 2 } else { 0 });
+    let solid = drawn(line.solid, true);
+    let hatched = drawn(line.hatched, line.retries != "0");
+    view! {
+        <tr>
+            <th scope="row">{named(line.name, line.href)}</th>
+            <td class="number">{line.firsts}</td>
+            <td class="number">{line.retries}</td>
+            <td class="number" class:loud=line.is_loud>
+                {line.share}
+            </td>
+            <td>
+                <svg class="strip" viewBox="0 0 244 12" aria-hidden="true">
+                    <rect class="chart__solid" width=solid.to_string() height="12"></rect>
+                    <rect class="chart__ground" x=solid.to_string() width=hatched.to_string() height="12"></rect>
+                    <rect
+                        class="chart__hatched"
+                        x=solid.to_string()
+                        width=hatched.to_string()
+                        height="12"
+                        fill="url(#retries-hatch)"
+                    ></rect>
+                </svg>
+            </td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn limits_box(tools: Vec<ToolLimits>) -> AnyView {
+    let Some(first) = tools.first() else { return ().into_any() };
+    let heads = first.limits.iter().map(|limit| limit.name.clone());
+    let heads = heads.map(|name| view! { <th scope="col" class="number">{name}</th> }).collect_view();
+    let rows = tools.into_iter().map(limits_row).collect_view();
+    view! {
+        <section class="box" aria-labelledby="limits-title">
+            <h2 id="limits-title" class="box__title">
+                "What limits an operation, by class " <span class="quiet">"quiet where the tool is silent and the default counts"</span>
+            </h2>
+            <div class="table-wrap" tabindex="0" role="region" aria-label="What limits an operation">
+                <table class="plain limits">
+                    <thead>
+                        <tr>
+                            <th scope="col">"Class"</th>
+                            <th scope="col">"Tool → destination"</th>
+                            {heads}
+                        </tr>
+                    </thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+            <p class="quiet">
+                "Attempts by itself: in one episode, before a person is asked. Attempts at most: what grants can never lift. Deadline: from when it is recorded, where its proposal names none."
+            </p>
+        </section>
+    }
+    .into_any()
+}
+
+fn limits_row(one: ToolLimits) -> AnyView {
+    let cells = one
+        .limits
+        .into_iter()
+        .map(|limit| {
+            let default = limit.is_default.then(|| view! { <span class="unseen">" by default"</span> });
+            view! {
+                <td class="number" class:quiet=limit.is_default>
+                    {limit.value}
+                    {default}
+                </td>
+            }
+        })
+        .collect_view();
+    view! {
+        <tr>
+            <td>{one.class}</td>
+            <th scope="row">
+                <a class="code" href=format!("/tools/{}", encoded(&one.tool))>
+                    {one.tool.clone()}
+                </a>
+                {one.destination.map(|name| view! { <span class="quiet">{format!(" → {name}")}</span> })}
+            </th>
+            {cells}
+        </tr>
     }
     .into_any()
 }

@@ -69,7 +69,7 @@ pub fn content(view: OutcomesView) -> AnyView {
                 <h1 id="outcomes-title">"Attempts and outcomes"</h1>
                 <p class="head__note">{words}</p>
             </div>
-            {windows(window)}
+            {windows("/outcomes", window)}
             <div class="outcomes__rule">
                 <p>{format!("{} of {zone}, the workspace's zone. ", if window.is_by_hour() { "Hours" } else { "Days" })} {span} "."</p>
                 <p>{rule}</p>
@@ -82,7 +82,8 @@ pub fn content(view: OutcomesView) -> AnyView {
     .into_any()
 }
 
-fn windows(chosen: Window) -> AnyView {
+/// How far back a place looks: a link each window.
+pub(super) fn windows(place: &str, chosen: Window) -> AnyView {
     let links = Window::ALL
         .iter()
         .map(|window| {
@@ -90,7 +91,7 @@ fn windows(chosen: Window) -> AnyView {
                 <li>
                     <a
                         class="filter"
-                        href=format!("/outcomes?window={}", window.name())
+                        href=format!("{place}?window={}", window.name())
                         aria-current=(*window == chosen).then_some("true")
                     >
                         {window.label()}
@@ -193,7 +194,8 @@ fn chart(bars: &[BarView], ticks: &[TickView]) -> AnyView {
     .into_any()
 }
 
-fn hatch(id: &'static str) -> AnyView {
+/// The pattern of what is not certain, or further than the first.
+pub(super) fn hatch(id: &'static str) -> AnyView {
     view! {
         <pattern id=id width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
             <line class="chart__hatch" x1="0" y1="0" x2="0" y2="6"></line>
@@ -376,7 +378,8 @@ fn breakdown_row(line: BreakdownLine, has_times: bool) -> AnyView {
     .into_any()
 }
 
-fn named(name: Option<String>, href: String) -> AnyView {
+/// A name that leads to what is counted under it.
+pub(super) fn named(name: Option<String>, href: String) -> AnyView {
     match name {
         Some(name) => view! {
             <a class="code" href=href>

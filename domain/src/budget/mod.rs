@@ -7,6 +7,7 @@
 mod bucket;
 mod numbers;
 mod ratio;
+mod shortage;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -15,6 +16,7 @@ pub(crate) use tests::PROOFS;
 pub use bucket::Bucket;
 pub use numbers::{BackoffNumbers, BucketNumbers, NumberError, RatioNumbers, RetryNumbers};
 pub use ratio::Ratio;
+pub use shortage::Shortage;
 
 use serde::{Deserialize, Serialize};
 

@@ -63,6 +63,14 @@ impl Ratio {
         u32::try_from(share.max(always)).unwrap_or(u32::MAX)
     }
 
+    /// The first time from `now` on at which a retry can be paid, if nothing is sent until then.
+    pub(super) fn pays_again_at(&self, now: Timestamp) -> Option<Timestamp> {
+        let ends = self.slices.iter().map(|slice| slice.until.plus(self.window()));
+        let mut times: Vec<Timestamp> = ends.chain([now]).filter(|at| *at >= now).collect();
+        times.sort_unstable();
+        times.into_iter().find(|at| self.retries(*at) < self.allowed(*at))
+    }
+
     pub(super) fn spend(&mut self, kind: SendKind, now: Timestamp) -> Result<Token, Exhausted> {
         self.forget_before(now);
         match kind {

@@ -1,19 +1,32 @@
-//! The budgets page: what each destination still bears, whether it is paused, and who took work.
+//! The budgets page: what each destination still bears and what that kept from being sent, how many retries there are for
+//! each first attempt, what limits each tool, and who took work.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::operation::class_words;
+use super::outcomes::{
+    StandingView, Window, counted_href, further, height, is_loud, most_further_first, number, share,
+};
+use super::tools::{LimitView, limits};
 use super::{Lens, Moment};
-use crate::budget::{Budget, SendKind};
+use crate::budget::{Budget, Shortage};
 use crate::lease::Scope;
-use crate::time::Timestamp;
+use crate::name::DestinationName;
+use crate::sums::Sum;
+use crate::time::{Timestamp, span_in_words};
+use crate::tool::Tool;
 
 /// The page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BudgetsView {
     /// Every destination that a process was configured with.
     pub destinations: Vec<DestinationView>,
+    /// Retries beside first attempts, by destination, in a window.
+    pub retries: RetriesView,
+    /// What limits each tool, by class, the most dangerous first.
+    pub limits: Vec<ToolLimits>,
     /// Processes that took work, the last that spoke first.
     pub executors: Vec<ExecutorView>,
     /// The restore because of which nothing is sent.
@@ -35,6 +48,96 @@ pub struct DestinationView {
     pub budget: Option<BudgetView>,
     /// The tools that act on it.
     pub tools: Vec<String>,
+    /// When the budget was last empty.
+    pub shortage: ShortageView,
+    /// How many retries wait for it now; nothing while it pays them.
+    pub waiting: Option<String>,
+    /// How many dispatches it refused in the window, and the newest of all.
+    pub refused: RefusedView,
+}
+
+/// When a budget last paid for no retry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShortageView {
+    /// `for 4 min, 2 h ago`
+    pub words: String,
+    /// When it began.
+    pub since: Option<Moment>,
+    /// Whether it is so now.
+    pub is_now: bool,
+}
+
+/// Dispatches that a budget refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedView {
+    /// How many in the window.
+    pub count: String,
+    /// The newest, whenever that was.
+    pub newest: Vec<RefusedLine>,
+}
+
+/// A dispatch that a budget refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedLine {
+    /// The operation's page.
+    pub href: String,
+    /// Its key.
+    pub key: String,
+    /// When.
+    pub at: Moment,
+    /// Why.
+    pub why: String,
+}
+
+/// Retries beside first attempts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetriesView {
+    /// The window that is shown.
+    pub window: Window,
+    /// Its ends in the workspace's zone.
+    pub span: String,
+    /// The zone whose days and hours these are.
+    pub zone: String,
+    /// What the sums lack, if anything.
+    pub standing: StandingView,
+    /// By destination, the most retries first.
+    pub rows: Vec<RetriesLine>,
+    /// How many destinations are left out.
+    pub left_out: usize,
+}
+
+/// The retries of one destination.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetriesLine {
+    /// Its name.
+    pub name: Option<String>,
+    /// The operations that it counts.
+    pub href: String,
+    /// First attempts: one an operation.
+    pub firsts: String,
+    /// All further attempts of the same operations.
+    pub retries: String,
+    /// Retries for each first attempt, in per cent.
+    pub share: String,
+    /// Whether they pile up.
+    pub is_loud: bool,
+    /// How long the bar of the first attempts is, in thousandths of the longest row.
+    pub solid: u32,
+    /// How long the bar of the retries is.
+    pub hatched: u32,
+}
+
+/// What limits one tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolLimits {
+    /// Its name.
+    pub tool: String,
+    /// Its class in words.
+    pub class: String,
+    /// Its destination.
+    pub destination: Option<String>,
+    /// The limits, the same ones for every tool.
+    pub limits: Vec<LimitView>,
 }
 
 /// What retries a destination bears.
@@ -44,8 +147,10 @@ pub struct BudgetView {
     pub left: String,
     /// How much of it is left, in per cent.
     pub percent: u32,
-    /// What a retry costs and what brings it back.
-    pub rule: String,
+    /// What a retry costs.
+    pub costs: String,
+    /// What fills it again.
+    pub refill: String,
     /// Whether the next retry has to wait.
     pub is_exhausted: bool,
 }
@@ -76,17 +181,22 @@ pub struct HeldView {
 
 /// What a budget says at `now`.
 pub fn budget_view(budget: &Budget, now: Timestamp) -> BudgetView {
+    let is_exhausted = !budget.pays_retry(now);
     match budget {
         Budget::Bucket(bucket) => {
             let (tokens, numbers) = (bucket.tokens(), bucket.numbers());
             BudgetView {
                 left: format!("{tokens} of {} tokens left", numbers.capacity),
-                percent: share(tokens, numbers.capacity),
-                rule: format!(
-                    "a retry takes {}, one after throttling {}; a first try that succeeds brings {}",
-                    numbers.retry_cost, numbers.throttled_cost, numbers.first_success
+                percent: percent(tokens, numbers.capacity),
+                costs: format!(
+                    "a retry takes {}, after a timeout too; one after throttling {}; a first try nothing",
+                    numbers.retry_cost, numbers.throttled_cost
                 ),
-                is_exhausted: tokens < bucket.cost(SendKind::Retry),
+                refill: format!(
+                    "a first try that succeeds brings {}; a retry that succeeds or never left brings back what it took; time brings nothing",
+                    numbers.first_success
+                ),
+                is_exhausted,
             }
         }
         Budget::Ratio(ratio) => {
@@ -94,19 +204,72 @@ pub fn budget_view(budget: &Budget, now: Timestamp) -> BudgetView {
             let left = allowed.saturating_sub(used);
             BudgetView {
                 left: format!("{left} of {allowed} retries left in the {} s until now", numbers.window_s),
-                percent: share(left, allowed),
-                rule: format!(
-                    "{} % of the first tries of {} s, and {} a second at any rate",
-                    numbers.percent, numbers.window_s, numbers.min_per_s
+                percent: percent(left, allowed),
+                costs: "each retry counts once, after a timeout or throttling too; a first try nothing".into(),
+                refill: format!(
+                    "a retry stops counting after {} s, or when it never left; allowed are {} % of the first tries of that time, and {} a second at any rate",
+                    numbers.window_s, numbers.percent, numbers.min_per_s
                 ),
-                is_exhausted: left == 0,
+                is_exhausted,
             }
         }
     }
 }
 
+/// When a budget was last empty. Nothing is known of the time before that was kept.
+pub fn shortage_view(last: Option<Shortage>, lens: &Lens<'_>) -> ShortageView {
+    let Some(last) = last else {
+        return ShortageView { words: "never since this is kept".into(), since: None, is_now: false };
+    };
+    let since = Some(lens.moment(last.since));
+    let (words, is_now) = match last.until {
+        Some(until) if until <= lens.now => {
+            let span = match until.since(last.since) {
+                short if short.as_secs() == 0 => "for less than a second".to_owned(),
+                long => format!("for {}", span_in_words(long)),
+            };
+            (format!("{span}, until {} ago", lens.age(until)), false)
+        }
+        Some(until) => {
+            (format!("now, for {}; time ends it at {}", lens.age(last.since), lens.moment(until).short), true)
+        }
+        None => (format!("now, for {}; only successes end it", lens.age(last.since)), true),
+    };
+    ShortageView { words, since, is_now }
+}
+
+/// Retries beside first attempts, the most retries first.
+pub fn retries_lines(sums: &[(String, Sum)], (since, until): (Timestamp, Timestamp)) -> (Vec<RetriesLine>, usize) {
+    let (sorted, left_out) = most_further_first(sums);
+    let longest = sorted.iter().map(|(_, sum)| sum.attempts.max(sum.operations)).max().unwrap_or(0);
+    let line = |(name, sum): &(String, Sum)| RetriesLine {
+        name: Some(name.clone()).filter(|name| !name.is_empty()),
+        href: counted_href(since, until, Some(("destination", name))),
+        firsts: number(sum.operations),
+        retries: number(further(sum)),
+        share: share(further(sum), sum.operations),
+        is_loud: is_loud(sum),
+        solid: height(sum.operations, longest),
+        hatched: height(further(sum), longest),
+    };
+    (sorted.into_iter().map(line).collect(), left_out)
+}
+
+/// What limits each tool, by class, the most dangerous first.
+pub fn tool_limits(tools: &[Tool]) -> Vec<ToolLimits> {
+    let mut sorted: Vec<&Tool> = tools.iter().collect();
+    sorted.sort_by_key(|tool| (std::cmp::Reverse(tool.class), &tool.name));
+    let line = |tool: &Tool| ToolLimits {
+        tool: tool.name.to_string(),
+        class: class_words(tool.class).into(),
+        destination: tool.destination.as_ref().map(DestinationName::to_string),
+        limits: limits(&tool.contract),
+    };
+    sorted.into_iter().map(line).collect()
+}
+
 /// A part of a whole in per cent; nothing of nothing is nothing.
-fn share(part: u32, whole: u32) -> u32 {
+fn percent(part: u32, whole: u32) -> u32 {
     u32::try_from(u64::from(part) * 100 / u64::from(whole.max(1))).unwrap_or(100)
 }
 
@@ -161,11 +324,14 @@ pub fn tools_by_destination<'a>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{at, lens};
     use super::*;
-    use crate::budget::{Bucket, BucketNumbers, BudgetKind, RetryNumbers};
+    use crate::budget::{Bucket, BucketNumbers, BudgetKind, RetryNumbers, SendKind};
+    use crate::name::ToolName;
+    use crate::tool::Class;
 
     fn now() -> Timestamp {
-        Timestamp::parse_rfc3339("2026-10-06T09:00:00Z").unwrap()
+        at("2026-10-06T09:00:00Z")
     }
 
     #[test]
@@ -177,7 +343,11 @@ mod tests {
         ] {
             let view = budget_view(&Budget::Bucket(Bucket::holding(tokens, BucketNumbers::default())), now());
             assert_eq!((view.left.as_str(), view.percent, view.is_exhausted), (left, percent, is_exhausted));
-            assert_eq!(view.rule, "a retry takes 14, one after throttling 5; a first try that succeeds brings 1");
+            assert!(
+                view.costs.starts_with("a retry takes 14, after a timeout too; one after throttling 5;"),
+                "{view:?}"
+            );
+            assert!(view.refill.starts_with("a first try that succeeds brings 1;"), "{view:?}");
         }
     }
 
@@ -188,7 +358,63 @@ mod tests {
         let view = budget_view(&budget, now());
         assert_eq!(view.left, "99 of 100 retries left in the 10 s until now");
         assert_eq!((view.percent, view.is_exhausted), (99, false));
-        assert_eq!(view.rule, "20 % of the first tries of 10 s, and 10 a second at any rate");
+        assert!(view.refill.ends_with("20 % of the first tries of that time, and 10 a second at any rate"), "{view:?}");
+    }
+
+    #[test]
+    fn when_a_budget_was_last_empty_is_told_with_its_length() {
+        let names = BTreeMap::new();
+        let lens = lens(&names);
+        let shortage = |since: &str, until: Option<&str>| Some(Shortage { since: at(since), until: until.map(at) });
+        let table = [
+            (None, "never since this is kept", false),
+            (shortage("2026-10-06T06:00:00Z", Some("2026-10-06T06:04:30Z")), "for 4 min, until 2 h 55 min ago", false),
+            (shortage("2026-10-06T08:59:50Z", Some("2026-10-06T09:00:00Z")), "for 10 s, until 0 s ago", false),
+            (
+                shortage("2026-10-06T08:59:50Z", Some("2026-10-06T09:00:03Z")),
+                "now, for 10 s; time ends it at 09:00:03",
+                true,
+            ),
+            (shortage("2026-10-06T08:00:00Z", None), "now, for 1 h; only successes end it", true),
+        ];
+        for (last, words, is_now) in table {
+            let view = shortage_view(last, &lens);
+            assert_eq!((view.words.as_str(), view.is_now), (words, is_now), "{last:?}");
+        }
+    }
+
+    #[test]
+    fn retries_are_a_share_of_first_attempts_on_one_scale() {
+        let sum = |operations, attempts| Sum { operations, attempts, ..Sum::default() };
+        let sums =
+            [("bank".to_owned(), sum(100, 120)), (String::new(), sum(10, 200)), ("mail".to_owned(), sum(50, 50))];
+        let window = (at("2026-10-05T00:00:00Z"), at("2026-10-06T00:00:00Z"));
+        let (lines, left_out) = retries_lines(&sums, window);
+        let told: Vec<_> = lines
+            .iter()
+            .map(|one| {
+                (one.name.as_deref(), one.firsts.as_str(), one.retries.as_str(), one.share.as_str(), one.is_loud)
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (None, "10", "190", "1900 %", true),
+                (Some("bank"), "100", "20", "20 %", false),
+                (Some("mail"), "50", "0", "0 %", false),
+            ]
+        );
+        assert_eq!((lines[0].solid, lines[0].hatched, lines[1].solid, left_out), (50, 950, 500, 0));
+        assert!(lines[1].href.ends_with("&destination=bank"), "{}", lines[1].href);
+    }
+
+    #[test]
+    fn limits_are_told_by_class_the_most_dangerous_first() {
+        let named = |name: &str, class| Tool { class, ..Tool::undeclared(ToolName::parse(name).unwrap()) };
+        let tools = [named("b", Class::Read), named("a", Class::Irreversible), named("c", Class::Irreversible)];
+        let told: Vec<_> = tool_limits(&tools).into_iter().map(|one| (one.class, one.tool)).collect();
+        let expected = [("irreversible", "a"), ("irreversible", "c"), ("read only", "b")];
+        assert_eq!(told, expected.map(|(class, tool)| (class.to_owned(), tool.to_owned())));
     }
 
     #[test]

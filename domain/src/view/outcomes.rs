@@ -247,7 +247,7 @@ pub fn ratio(sum: &Sum) -> String {
     format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
-fn is_loud(sum: &Sum) -> bool {
+pub(super) fn is_loud(sum: &Sum) -> bool {
     sum.operations > 0 && sum.attempts * 100 >= sum.operations * LOUD_PERCENT
 }
 
@@ -299,7 +299,7 @@ fn scale(most: i64) -> (i64, i64) {
 }
 
 /// How high a value stands, in thousandths of the chart.
-fn height(value: i64, top: i64) -> u32 {
+pub(super) fn height(value: i64, top: i64) -> u32 {
     u32::try_from(value.max(0) * 1_000 / top.max(1)).unwrap_or(0)
 }
 
@@ -325,7 +325,7 @@ pub fn bar(sum: &Sum, (since, until): (Timestamp, Timestamp), top: i64, window: 
         .then(|| format!("{} of the zone's clock", span_in_words(until.since(since))));
     let running = (since <= lens.now && lens.now < until).then(|| "so far".to_owned());
     let notes: Vec<String> = length.into_iter().chain(running).collect();
-    let further = (sum.attempts - sum.operations).max(0);
+    let further = further(sum);
     BarView {
         label,
         name,
@@ -416,6 +416,21 @@ fn told_again(count: u64, one: &str) -> String {
     format!("{} {words}", number(i64::try_from(count).unwrap_or(i64::MAX)))
 }
 
+/// What piles up most first, as much of it as a table shows, and how many are left out.
+pub(super) fn most_further_first(sums: &[(String, Sum)]) -> (Vec<&(String, Sum)>, usize) {
+    let mut sorted: Vec<&(String, Sum)> = sums.iter().filter(|(_, sum)| sum.operations > 0).collect();
+    sorted.sort_by(|(one, a), (other, b)| (further(b), b.operations, one).cmp(&(further(a), a.operations, other)));
+    let left_out = sorted.len().saturating_sub(NAMES_SHOWN);
+    sorted.truncate(NAMES_SHOWN);
+    (sorted, left_out)
+}
+
+/// Attempts that are not the first of their operation.
+pub(super) const fn further(sum: &Sum) -> i64 {
+    let further = sum.attempts - sum.operations;
+    if further > 0 { further } else { 0 }
+}
+
 /// A table by tool or destination: what piles up most first. `parameter` is its filter in the list of operations.
 pub fn breakdown<'a>(
     sums: &'a [(String, Sum)],
@@ -423,13 +438,7 @@ pub fn breakdown<'a>(
     parameter: &str,
     (since, until): (Timestamp, Timestamp),
 ) -> BreakdownView {
-    let mut sorted: Vec<&(String, Sum)> = sums.iter().filter(|(_, sum)| sum.operations > 0).collect();
-    sorted.sort_by(|(one, a), (other, b)| {
-        let further = |sum: &Sum| sum.attempts - sum.operations;
-        (further(b), b.operations, one).cmp(&(further(a), a.operations, other))
-    });
-    let left_out = sorted.len().saturating_sub(NAMES_SHOWN);
-    sorted.truncate(NAMES_SHOWN);
+    let (sorted, left_out) = most_further_first(sums);
     let line = |(name, sum): &(String, Sum)| BreakdownLine {
         name: Some(name.clone()).filter(|name| !name.is_empty()),
         href: counted_href(since, until, Some((parameter, name))),

@@ -36,6 +36,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(8, "0008_queue"),
     migration!(9, "0009_outcomes"),
     migration!(10, "0010_layers"),
+    migration!(11, "0011_budget"),
 ];
 
 /// The newest schema that this binary knows.

@@ -109,6 +109,7 @@ fn queues() -> Vec<(&'static str, Statement)> {
         ("operation_by_change", fixed(list::DUE, vec![5_i64.into(), 100_i64.into()])),
         ("operation_by_mode", fixed(list::IDS_GUARDED, vec!["x".into(), 100_i64.into()])),
         ("operation_by_claim", fixed(sending::CLAIMABLE, vec!["x".into(), 5_i64.into(), true.into(), 9_i64.into()])),
+        ("operation_by_claim", fixed(sending::DUE_RETRIES, vec!["x".into(), 5_i64.into(), 9_i64.into()])),
         ("operation_by_look_up", fixed(sending::TO_LOOK_UP, vec!["x".into(), 5_i64.into(), 9_i64.into()])),
         ("operation_by_tool", fixed(list::IDS_OF_TOOL, vec!["x".into(), "x".into(), 100_i64.into()])),
     ]
@@ -142,6 +143,8 @@ fn lookups() -> Vec<(&'static str, Statement)> {
         ("argument", fixed(line::ARGUMENTS_BY_HASH, vec![text(), vec![0_u8; 32].into(), 9_i64.into()])),
         ("argument", fixed(line::NEWEST_ARGUMENTS, vec![text()])),
         ("wire", fixed(sending::KEPT_WIRE, vec![text(), 1_i64.into()])),
+        ("budget_refusal", fixed(sending::REFUSED, vec![text(), 5_i64.into(), 9_i64.into()])),
+        ("budget_refusal", fixed(sending::NEWEST_REFUSED, vec![text(), 9_i64.into()])),
         ("sending", fixed(sending::END_SENDING, vec![text(), 1_i64.into()])),
         ("sending_by_incarnation", fixed(sending::SENT_BY, vec![text(), 9_i64.into()])),
         ("operation_source", fixed(line::IDS_OF_SOURCE, vec![text(), text(), 9_i64.into()])),

@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use tallystick_domain::budget::{Budget, Token};
+use tallystick_domain::budget::{Budget, Shortage, Token};
 use tallystick_domain::fingerprint::Hash;
 use tallystick_domain::lease::Scope;
-use tallystick_domain::name::{DestinationName, OperationId};
+use tallystick_domain::name::{DestinationName, OperationId, OperationKey};
 use tallystick_domain::time::Timestamp;
 
 use super::catalog::Known;
@@ -13,7 +13,7 @@ use super::table::Table;
 use super::value::{Cells, to_json};
 use super::{Conn, Tx, WORKSPACE, postgres};
 use crate::LedgerError;
-use crate::destinations::Destination;
+use crate::destinations::{Destination, RefusedDispatch};
 use crate::executing::SeenWorker;
 
 static WIRE: Table = Table {
@@ -24,6 +24,12 @@ static WIRE: Table = Table {
 static SENDING: Table = Table {
     name: "sending",
     columns: &["workspace_id", "op_id", "epoch", "incarnation", "destination", "dispatched_at", "token"],
+    on_conflict: "",
+};
+
+static BUDGET_REFUSAL: Table = Table {
+    name: "budget_refusal",
+    columns: &["workspace_id", "destination", "at", "op_id", "epoch", "why"],
     on_conflict: "",
 };
 
@@ -56,18 +62,29 @@ const FORGET_SENT_BY: &str = "DELETE FROM sending WHERE workspace_id = $1 AND in
 const SENDERS: &str =
     "SELECT DISTINCT incarnation FROM sending WHERE workspace_id = $1 ORDER BY incarnation LIMIT 1000";
 /// Index: primary key of destination.
-const DESTINATION: &str = "SELECT name, version, scope, is_paused, budget FROM destination
+const DESTINATION: &str = "SELECT name, version, scope, is_paused, budget, short_since, short_until FROM destination
      WHERE workspace_id = $1 AND name = $2";
 static DESTINATION_LOCKED: LazyLock<&'static str> =
     LazyLock::new(|| format!("{DESTINATION}{}", postgres::LOCK_ROWS).leak());
-const DESTINATIONS: &str = "SELECT name, version, scope, is_paused, budget FROM destination
+const DESTINATIONS: &str = "SELECT name, version, scope, is_paused, budget, short_since, short_until FROM destination
      WHERE workspace_id = $1 ORDER BY name LIMIT 10000";
 const SAVE_DESTINATION: &str = "INSERT INTO destination (workspace_id, name, version, scope, is_paused, changed_at)
      VALUES ($1, $2, $3, $4, $5, $6)
      ON CONFLICT (workspace_id, name) DO UPDATE
      SET version = excluded.version, scope = excluded.scope, is_paused = excluded.is_paused,
          changed_at = excluded.changed_at";
-const SAVE_BUDGET: &str = "UPDATE destination SET budget = $1 WHERE workspace_id = $2 AND name = $3";
+const SAVE_BUDGET: &str = "UPDATE destination SET budget = $1, short_since = $2, short_until = $3
+     WHERE workspace_id = $4 AND name = $5";
+/// Index: `operation_by_claim`.
+pub(super) const DUE_RETRIES: &str = "SELECT COUNT(*) FROM (SELECT 1 FROM operation
+     WHERE workspace_id = $1 AND tool = $2 AND claim_at <= $3 AND attempts > 0 LIMIT $4) AS due";
+/// Index: primary key of `budget_refusal`.
+pub(super) const REFUSED: &str = "SELECT COUNT(*) FROM (SELECT 1 FROM budget_refusal
+     WHERE workspace_id = $1 AND destination = $2 AND at >= $3 LIMIT $4) AS refused";
+/// Indexes: primary keys of `budget_refusal`, from its end, and of operation.
+pub(super) const NEWEST_REFUSED: &str = "SELECT r.op_id, o.operation_key, r.at, r.why FROM budget_refusal AS r
+     JOIN operation AS o ON o.workspace_id = r.workspace_id AND o.op_id = r.op_id
+     WHERE r.workspace_id = $1 AND r.destination = $2 ORDER BY r.at DESC, r.op_id DESC, r.epoch DESC LIMIT $3";
 const SEE_WORKER: &str = "INSERT INTO worker (workspace_id, name, incarnation, seen_at, offset_micros)
      VALUES ($1, $2, $3, $4, $5)
      ON CONFLICT (workspace_id, name) DO UPDATE
@@ -237,11 +254,72 @@ impl Tx {
         Ok(())
     }
 
-    /// Saves a destination's budget.
-    pub(crate) async fn budget_save(&mut self, name: &str, budget: &Budget) -> Result<(), LedgerError> {
+    /// Saves a destination's budget, and with it when it paid for no retry; `last` is what was known of that before.
+    pub(crate) async fn budget_save(
+        &mut self,
+        name: &str,
+        budget: &Budget,
+        last: Option<Shortage>,
+    ) -> Result<(), LedgerError> {
+        let shortage = budget.shortage(last, self.now().await?);
+        let args = vec![
+            to_json(budget)?.into(),
+            shortage.map(|shortage| shortage.since).into(),
+            shortage.and_then(|shortage| shortage.until).into(),
+            WORKSPACE.into(),
+            name.into(),
+        ];
         self.seen.destinations.remove(name);
-        self.execute_later("destination", SAVE_BUDGET, vec![to_json(budget)?.into(), WORKSPACE.into(), name.into()])
-            .await
+        self.execute_later("destination", SAVE_BUDGET, args).await
+    }
+
+    /// Notes a dispatch that a destination's budget refused.
+    pub(crate) async fn budget_refusal_insert(
+        &mut self,
+        destination: &str,
+        id: &OperationId,
+        epoch: u64,
+        why: &str,
+    ) -> Result<(), LedgerError> {
+        let now = self.now().await?;
+        let row = vec![WORKSPACE.into(), destination.into(), now.into(), id.as_str().into(), epoch.into(), why.into()];
+        self.insert_later(&BUDGET_REFUSAL, vec![row]).await
+    }
+
+    /// How many dispatches a destination's budget refused since a time, up to `limit`.
+    pub(crate) async fn budget_refusals(
+        &mut self,
+        destination: &str,
+        since: Timestamp,
+        limit: u32,
+    ) -> Result<u32, LedgerError> {
+        let args = vec![WORKSPACE.into(), destination.into(), since.into(), limit.into()];
+        self.fetch_one(REFUSED, args).await?.map_or(Ok(0), |mut cells| cells.count())
+    }
+
+    /// The newest dispatches that a destination's budget refused.
+    pub(crate) async fn budget_refusals_newest(
+        &mut self,
+        destination: &str,
+        limit: u32,
+    ) -> Result<Vec<RefusedDispatch>, LedgerError> {
+        let rows = self.fetch(NEWEST_REFUSED, vec![WORKSPACE.into(), destination.into(), limit.into()]).await?;
+        rows.into_iter()
+            .map(|mut cells| {
+                Ok(RefusedDispatch {
+                    operation_id: cells.parsed(OperationId::parse)?,
+                    operation_key: cells.parsed(OperationKey::parse)?,
+                    at: cells.at()?,
+                    why: cells.text()?,
+                })
+            })
+            .collect()
+    }
+
+    /// How many retries of a tool are due, up to `limit`.
+    pub(crate) async fn retries_due(&mut self, tool: &str, now: Timestamp, limit: u32) -> Result<u32, LedgerError> {
+        let args = vec![WORKSPACE.into(), tool.into(), now.into(), limit.into()];
+        self.fetch_one(DUE_RETRIES, args).await?.map_or(Ok(0), |mut cells| cells.count())
     }
 
     /// Notes that a worker spoke.
@@ -279,7 +357,9 @@ fn read_destination(cells: &mut Cells) -> Result<Destination, LedgerError> {
     let budget = cells.text_opt()?;
     let budget = budget.map(|text| serde_json::from_str(&text)).transpose();
     let budget = budget.map_err(|error| LedgerError::Corrupt { what: format!("budget of {name}: {error}") })?;
-    Ok(Destination { name, version, scope, is_paused, budget })
+    let (since, until) = (cells.at_opt()?, cells.at_opt()?);
+    let shortage = since.map(|since| Shortage { since, until });
+    Ok(Destination { name, version, scope, is_paused, budget, shortage })
 }
 
 fn ids(rows: Vec<Cells>) -> Result<Vec<OperationId>, LedgerError> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tallystick_domain::action::ActionInput;
 use tallystick_domain::attempt::{End, Phase, ReportedOutcome};
-use tallystick_domain::budget::BudgetKind;
+use tallystick_domain::budget::{Bucket, BucketNumbers, Budget, BudgetKind, Shortage};
 use tallystick_domain::contract::{
     Consistency, Contract, LayerRetries, LookUp, LookUpBy, OnInFlight, OnMismatch, Stores, Verification,
 };
@@ -18,6 +18,7 @@ use tallystick_domain::refusal::Refusal;
 use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::{Class, Tool};
 use tallystick_domain::transition::Worker;
+use tallystick_ledger::destinations::Withheld;
 use tallystick_ledger::executing::{ClaimRequest, Claimed, DispatchRequest};
 use tallystick_ledger::people::executor_actor;
 use tallystick_ledger::{Ledger, LedgerError};
@@ -32,6 +33,7 @@ on_both! {
     an_outcome_reported_twice_is_one_and_late_it_is_as_true,
     an_approval_that_ran_out_refuses_and_gives_the_lease_back,
     a_budget_is_shared_and_comes_back_once,
+    when_a_budget_was_empty_and_what_it_refused_is_kept,
     a_claim_passes_over_what_is_paused,
     a_dead_sender_is_told_to_its_operations,
     a_look_up_is_taken_once_and_its_find_is_evidence,
@@ -236,7 +238,7 @@ async fn a_budget_is_shared_and_comes_back_once(rig: Rig) {
     let tokens = || async {
         let all = rig.ledger.destinations(&admin()).await.unwrap();
         match &all[0].budget {
-            Some(tallystick_domain::budget::Budget::Bucket(bucket)) => bucket.tokens(),
+            Some(Budget::Bucket(bucket)) => bucket.tokens(),
             _ => 500,
         }
     };
@@ -255,6 +257,59 @@ async fn a_budget_is_shared_and_comes_back_once(rig: Rig) {
     assert_eq!(tokens().await, 500, "what never left comes back");
     report(&other, &id, again.epoch, refused).await;
     assert_eq!(tokens().await, 500, "once");
+    rig.assert_verified().await;
+}
+
+async fn when_a_budget_was_empty_and_what_it_refused_is_kept(rig: Rig) {
+    let now = start(&rig).await;
+    let psp = DestinationName::parse("psp").unwrap();
+    rig.ledger.configure_destinations(&[configured(&psp, Scope::default())]).await.unwrap();
+    let last = || async { rig.ledger.destinations(&admin()).await.unwrap()[0].shortage };
+    let withheld = |since| {
+        let ledger = rig.ledger.clone();
+        async move { ledger.withheld(&admin(), since).await.unwrap().into_values().next().unwrap() }
+    };
+    let ids = [authorised(&rig, "order-1").await, authorised(&rig, "order-2").await];
+    for (epoch, worker) in [(1, "one"), (1, "two")] {
+        let held = claim(&rig.ledger, worker).await.unwrap();
+        rig.ledger.dispatch(&executor_actor(), &held.operation.head.id, dispatch_as(worker, epoch)).await.unwrap();
+        report(&rig.ledger, &held.operation.head.id, epoch, timed_out()).await;
+    }
+    // Enough for one retry, and not for a second.
+    let budget = Budget::Bucket(Bucket::holding(20, BucketNumbers::default()));
+    rig.sql(&format!("UPDATE destination SET budget = '{}'", serde_json::to_string(&budget).unwrap())).await;
+    let later = now.plus(Duration::from_mins(1));
+    rig.ledger.set_clock(later).await.unwrap();
+    let first = claim(&rig.ledger, "one").await.unwrap();
+    let second = claim(&rig.another().await, "two").await.unwrap();
+    let (paid, unpaid) = (first.operation.head.id, second.operation.head.id);
+    assert!(ids.contains(&paid) && ids.contains(&unpaid) && paid != unpaid);
+    assert_eq!((last().await, withheld(now).await), (None, Withheld::default()));
+
+    rig.ledger.dispatch(&executor_actor(), &paid, dispatch_as("one", first.epoch)).await.unwrap();
+    let short = Some(Shortage { since: later, until: None });
+    assert_eq!(last().await, short, "the spend that leaves too little begins it");
+    rig.ledger.set_clock(later.plus(Duration::from_secs(3))).await.unwrap();
+    let error = rig.ledger.dispatch(&executor_actor(), &unpaid, dispatch_as("two", second.epoch)).await.unwrap_err();
+    assert_eq!(failed_guards(&error), [Guard::TokensLeft]);
+    let kept = withheld(later).await;
+    assert_eq!((kept.refused, kept.due, kept.newest.len()), (1, 1, 1), "{kept:?}");
+    assert_eq!((&kept.newest[0].operation_id, kept.newest[0].at), (&unpaid, later.plus(Duration::from_secs(3))));
+    assert!(kept.newest[0].why.contains("holds 6 of 500 tokens"), "{kept:?}");
+    assert_eq!(last().await, short, "a refusal neither begins nor ends it");
+    assert!(claim(&rig.ledger, "one").await.is_none(), "what it does not pay is not handed out");
+
+    let end = later.plus(Duration::from_secs(9));
+    rig.ledger.set_clock(end).await.unwrap();
+    report(&rig.ledger, &paid, first.epoch, answered("re_1")).await;
+    let over = Some(Shortage { since: later, until: Some(end) });
+    assert_eq!(last().await, over, "the success that fills it ends it");
+    let again = claim(&rig.ledger, "one").await.unwrap();
+    assert_eq!(again.operation.head.id, unpaid);
+    // Counted since then there is none; the newest are told all the same.
+    let kept = withheld(end).await;
+    assert_eq!((kept.refused, kept.newest.len()), (0, 1));
+    assert_eq!(rig.count("budget_refusal").await, 1);
     rig.assert_verified().await;
 }
 

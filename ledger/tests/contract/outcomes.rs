@@ -161,6 +161,8 @@ async fn the_sums_are_those_of_the_operations(rig: Rig) {
     assert_eq!((total(&sums).operations, total(&sums).attempts), (120, 160), "I26: two figures, never one");
     assert_eq!(sums.by_tool.len(), 3);
     assert!(sums.by_layer.iter().any(|(layer, _)| layer.is_empty()), "what is not told has a row of its own");
+    let alone = rig.ledger.destination_sums(&viewer(), at(SINCE), at(UNTIL)).await.unwrap();
+    assert_eq!((alone.by_destination, alone.standing), (sums.by_destination.clone(), sums.standing));
     // A window that cuts through days and hours is the sum of its quarters.
     let (since, until) = (at("2026-10-05T05:45:00Z"), at("2026-10-06T02:15:00Z"));
     let part = rig.ledger.outcomes(&viewer(), since, until).await.unwrap();

@@ -1,6 +1,7 @@
 //! `/budgets`: what a destination bears, who may pause it, and that pressing twice does it once.
 
 use tallystick_domain::budget::BudgetKind;
+use tallystick_domain::evidence::Trust;
 use tallystick_domain::lease::Scope;
 use tallystick_domain::name::DestinationName;
 use tallystick_domain::permission::Role;
@@ -77,4 +78,45 @@ async fn a_restored_copy_is_told_on_every_page_until_somebody_has_read_it() {
         assert!(page.contains("may be sent again") && !page.contains(told), "{page}");
     }
     assert!(restore().await.acknowledged.is_some());
+}
+
+#[tokio::test]
+async fn the_page_tells_costs_refill_retries_limits_and_what_was_refused() {
+    let app = with_destination().await;
+    app.trust("feed", Trust::Verified).await;
+    let contract = serde_json::json!({"attempts_cap": 4, "client_deadline_s": 7});
+    app.declare("pay", serde_json::json!({"class": "irreversible", "destination": "psp", "contract": contract})).await;
+    let end = |op: &str, n: u32, outcome: &str| {
+        format!(
+            r#"{{"ts":"2026-10-05T07:0{n}:00Z","ev":"attempt.ended","op":"{op}","key":"key-{op}","tool":"pay","dest":"psp","n":{n},"outcome":"{outcome}"}}"#
+        )
+    };
+    let lines = [end("a", 1, "timeout"), end("b", 1, "timeout"), end("b", 2, "timeout"), end("b", 3, "timeout")];
+    app.client(Role::Automation).events("feed", &lines.join("\n")).await;
+    app.ledger.count_all_outcomes(100).await.unwrap();
+    let page = app.client(Role::Viewer).with("accept", "text/html").get("/budgets?window=24h").await.text();
+    for words in [
+        "a retry takes 14, after a timeout too",
+        "a first try that succeeds brings 1",
+        "never since this is kept",
+        "0 dispatches in the window below",
+        "Hours of UTC, the workspace's zone",
+        "everything on record is counted",
+        "href=\"/tools/pay\"",
+        "Attempts at most",
+    ] {
+        assert!(page.contains(words), "{words} is missing in {page}");
+    }
+    // 2 first attempts, 2 retries; and the number leads to what it counts.
+    let row = &page[page.find("id=\"retries\"").unwrap()..];
+    let row = &row[row.find("<tbody").unwrap()..row.find("</tbody>").unwrap()];
+    let cells: Vec<_> = row
+        .split("<td class=\"number")
+        .skip(1)
+        .map(|cell| cell[cell.find('>').unwrap() + 1..].split('<').next().unwrap().trim())
+        .collect();
+    assert_eq!(cells, ["2", "2", "100 %"], "{row}");
+    let href = row.split("href=\"").nth(1).unwrap().split('"').next().unwrap().replace("&amp;", "&");
+    let list = app.client(Role::Viewer).with("accept", "text/html").get(&href).await.text();
+    assert!(list.contains("key-a") && list.contains("key-b"), "{href}: {list}");
 }

@@ -3,6 +3,7 @@
 
 mod acting;
 mod approvals;
+mod budgets;
 mod bulk;
 mod layers;
 mod outcomes;

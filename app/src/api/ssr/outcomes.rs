@@ -8,7 +8,7 @@ use tallystick_domain::view::outcomes::{
     OutcomesView, StandingView, Window, bar, both_in_words, breakdown, figures, layer_shares, mark_shares, mark_words,
     partial, rule, span, standing, state_shares, ticks,
 };
-use tallystick_ledger::outcomes::{Outcomes, Standing};
+use tallystick_ledger::outcomes::Standing;
 
 use super::reading::{bad_query, borrowed};
 use super::{Reader, told};
@@ -38,7 +38,7 @@ impl Reader {
             rule: rule(window),
             words: both_in_words(all.operations, all.attempts),
             is_empty: all.operations == 0 && sums.repeats.is_empty(),
-            standing: standing_view(&sums, &lens),
+            standing: standing_view(sums.standing, &lens),
             figures: figures(
                 &all,
                 contradicted.map_or(0, |(_, sum)| sum.operations),
@@ -64,8 +64,9 @@ fn sum_between(quarters: &[(Timestamp, Sum)], (since, until): (Timestamp, Timest
     within.fold(Sum::default(), |all, (_, sum)| all.plus(*sum))
 }
 
-fn standing_view(sums: &Outcomes, lens: &Lens<'_>) -> StandingView {
-    match sums.standing {
+/// How far the sums have come, in words.
+pub(super) fn standing_view(stands: Standing, lens: &Lens<'_>) -> StandingView {
+    match stands {
         Standing::NotBegun => partial(false),
         Standing::Filling => partial(true),
         Standing::Behind { changes, moved_at } => standing(changes, moved_at, lens),

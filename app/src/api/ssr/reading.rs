@@ -16,9 +16,6 @@ use tallystick_domain::view::action::{
     Standing, Typed, action_line, changed_by_api, consequence, followed, request_preview, typed,
 };
 use tallystick_domain::view::arguments::{AtHand, DifferenceView, arguments_view, difference_view};
-use tallystick_domain::view::budgets::{
-    BudgetsView, DestinationView, HeldView, budget_view, executor_view, scope_in_words, tools_by_destination,
-};
 use tallystick_domain::view::decision::{decision_view, obstacle, row_name};
 use tallystick_domain::view::deliveries::{
     DeliveriesView, DeliveryLine, MatchLine, came_in_words, late_in_words, scheme_words,
@@ -37,8 +34,6 @@ use tallystick_domain::view::workspace::{FrameView, PersonView, SettingsView, So
 use tallystick_domain::view::{Lens, stake_in_words, target_in_words};
 use tallystick_ledger::actions::{ActionRecord, ActionStatus};
 use tallystick_ledger::deliveries::{Delivery, DeliveryQuery};
-use tallystick_ledger::destinations::Destination;
-use tallystick_ledger::executing::SeenWorker;
 use tallystick_ledger::operations::{Entry, Examined, Listed, QueueGroup};
 use tallystick_ledger::restoring::Restore;
 use tallystick_ledger::views::Place;
@@ -377,39 +372,6 @@ impl Reader {
             confirm_text: confirmation_text(&examined.record.head.key).to_owned(),
             obstacle,
             is_own,
-        })
-    }
-
-    /// Destinations with their budgets, the processes that took work, and a restore that holds everything back.
-    pub async fn budgets(&self) -> Result<BudgetsView, ApiError> {
-        let destinations = self.ledger.destinations(&self.actor).await.map_err(told)?;
-        let tools = self.ledger.tools(&self.actor).await.map_err(told)?;
-        let workers = self.ledger.workers(&self.actor).await.map_err(told)?;
-        let held = self.ledger.restore(&self.actor).await.map_err(told)?.filter(Restore::is_unread);
-        let names = std::collections::BTreeMap::new();
-        let now = self.ledger.now().await.map_err(told)?;
-        let lens = self.lens(now, &names);
-        let named =
-            tools.iter().map(|tool| (tool.name.as_str(), tool.destination.as_ref().map(DestinationName::as_str)));
-        let mut tools_of = tools_by_destination(named);
-        let destination = |one: Destination| DestinationView {
-            tools: tools_of.remove(one.name.as_str()).unwrap_or_default(),
-            name: one.name.to_string(),
-            scope: scope_in_words(&one.scope),
-            is_paused: one.is_paused,
-            budget: one.budget.as_ref().map(|budget| budget_view(budget, now)),
-        };
-        let executor = |worker: &SeenWorker| {
-            executor_view(&worker.name, &worker.incarnation, worker.seen_at, worker.offset_micros, &lens)
-        };
-        Ok(BudgetsView {
-            destinations: destinations.into_iter().map(destination).collect(),
-            executors: workers.iter().map(executor).collect(),
-            held: held.map(|held| HeldView {
-                backup_at: lens.moment(held.backup_at),
-                declared_at: lens.moment(held.declared_at),
-            }),
-            may_administer: self.actor.role.allows(Permission::Administer),
         })
     }
 

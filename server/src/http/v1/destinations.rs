@@ -30,12 +30,25 @@ pub struct DestinationDocument {
     /// What retries it bears; nothing until one was paid for.
     #[schema(value_type = Option<Object>)]
     budget: Option<tallystick_domain::budget::Budget>,
+    /// Since when its budget paid for no retry, the last time that it did not.
+    short_since: Option<String>,
+    /// When that ended, or will end by time; nothing while only a success ends it.
+    short_until: Option<String>,
 }
 
 impl From<Destination> for DestinationDocument {
     fn from(one: Destination) -> Self {
-        let Destination { name, version, scope, is_paused, budget } = one;
-        Self { name: name.to_string(), version, scope, is_paused, budget }
+        let Destination { name, version, scope, is_paused, budget, shortage } = one;
+        let (short_since, short_until) = (shortage.map(|last| last.since), shortage.and_then(|last| last.until));
+        Self {
+            name: name.to_string(),
+            version,
+            scope,
+            is_paused,
+            budget,
+            short_since: short_since.map(|at| at.to_string()),
+            short_until: short_until.map(|at| at.to_string()),
+        }
     }
 }
 
