@@ -1,5 +1,7 @@
 //! Filters, sort and cursor of the lists, as data, to and from URLs. The state of every list is its URL.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::operation::{Mark, Mode, Reason, State, named};
@@ -39,6 +41,21 @@ pub struct OperationQuery {
     /// Rows on the page.
     pub limit: Option<u32>,
 }
+
+named! {
+    /// Which deliveries a person looks for.
+    DeliveryFilter {
+        /// Those that name no operation on record.
+        Unmatched = "unmatched",
+        /// Those that came more than once.
+        Repeated = "repeated",
+        /// Those that came much later than what they tell happened.
+        Late = "late",
+    }
+}
+
+/// From here on a delivery is late.
+pub const LATE: Duration = Duration::from_mins(5);
 
 /// Stands in an address for a name that is not told.
 pub const UNTOLD: &str = "-";
@@ -153,6 +170,16 @@ impl OperationQuery {
     }
 }
 
+impl DeliveryFilter {
+    /// The one that an address asks for; none where it asks for none.
+    pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Option<Self>, QueryError> {
+        let Some((name, value)) = pairs.into_iter().find(|(name, value)| *name == "only" && !value.is_empty()) else {
+            return Ok(None);
+        };
+        Self::parse(value).map(Some).ok_or_else(|| bad(name, value, "use unmatched, repeated or late"))
+    }
+}
+
 impl QueueQuery {
     /// Reads name and value pairs; unknown names are ignored, unknown values are errors.
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, QueryError> {
@@ -264,5 +291,7 @@ mod tests {
         assert!(OperationQuery::from_pairs([("since", "yesterday")]).is_err());
         assert!(OperationQuery::from_pairs([("mark", "green")]).is_err());
         assert!(QueueQuery::from_pairs([("reason", "bored")]).is_err());
+        assert!(DeliveryFilter::from_pairs([("only", "mine")]).is_err());
+        assert_eq!(DeliveryFilter::from_pairs([("only", "late")]), Ok(Some(DeliveryFilter::Late)));
     }
 }

@@ -16,6 +16,7 @@ use tallystick_domain::evidence::LinkedBy;
 use tallystick_domain::json::Json;
 use tallystick_domain::name::{DeliveryId, DestinationName, OperationId, OperationKey, PrincipalId, WebhookName};
 use tallystick_domain::permission::{Actor, Permission, Role};
+use tallystick_domain::query::DeliveryFilter;
 use tallystick_domain::sums::Repeat;
 use tallystick_domain::time::Timestamp;
 
@@ -23,7 +24,7 @@ use crate::desk::Desk;
 use crate::operations::Page;
 use crate::port::Ids;
 use crate::store::Tx;
-use crate::store::delivery::Kept;
+use crate::store::delivery::{Kept, SEARCHED};
 use crate::store::list::page_size;
 use crate::{Ledger, LedgerError};
 
@@ -98,6 +99,13 @@ pub struct DeliveryQuery {
     pub after: Option<String>,
     /// How many; the usual number where nothing is said.
     pub limit: Option<u32>,
+    /// Only these.
+    pub only: Option<DeliveryFilter>,
+}
+
+impl DeliveryQuery {
+    /// How many deliveries one page looks through for those that are looked for.
+    pub const SEARCHED: u32 = SEARCHED;
 }
 
 impl Ledger {
@@ -113,7 +121,8 @@ impl Ledger {
         Ok(received)
     }
 
-    /// A page of deliveries, newest first.
+    /// A page of deliveries, newest first. Where only some are looked for, a page may have fewer rows than asked for and still
+    /// name the next one.
     pub async fn deliveries(&self, by: &Actor, query: &DeliveryQuery) -> Result<Page<Delivery>, LedgerError> {
         self.permit(by, Permission::Read, "deliveries").await?;
         let query = Arc::new(query.clone());
@@ -123,8 +132,13 @@ impl Ledger {
                 Box::pin(async move {
                     let (sequence, as_of) = (tx.newest_sequence().await?, tx.now().await?);
                     let limit = page_size(query.limit);
-                    let rows = tx.deliveries_page(query.after.as_deref(), limit).await?;
-                    Ok(Page::cut(rows, limit, as_of, sequence, |delivery| delivery.row_id.clone()))
+                    let after = query.after.as_deref();
+                    let rows = tx.deliveries_page(after, limit, query.only).await?;
+                    let mut page = Page::cut(rows, limit, as_of, sequence, |delivery| delivery.row_id.clone());
+                    if page.next.is_none() && query.only.is_some() {
+                        page.next = tx.deliveries_searched_to(after).await?;
+                    }
+                    Ok(page)
                 })
             })
             .await

@@ -67,6 +67,17 @@ pub fn failed_submission(pairs: &Pairs) -> Option<AnyView> {
     })
 }
 
+/// A list of which only a part was looked through, and how to look on. What was found in it may be nothing.
+pub fn searched(words: String, next: String) -> AnyView {
+    view! {
+        <nav class="more" aria-label="Look on">
+            <span>{words}</span>
+            <a class="button" rel="next" href=next>"Look on"</a>
+        </nav>
+    }
+    .into_any()
+}
+
 /// A list that shows only a part, and how to see the rest.
 pub fn more(next: Option<String>, shown: usize) -> AnyView {
     match next {

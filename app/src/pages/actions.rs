@@ -39,11 +39,10 @@ pub fn content(view: ActionsView, pairs: &Pairs) -> AnyView {
             </p>
         }
     });
-    let list = if view.rows.is_empty() {
-        empty(
-            "No action is on record here",
-            "What people ask for appears here with its reason, also when it is refused.",
-        )
+    let list = if view.rows.is_empty() && (view.kind.is_some() || view.operation.is_some()) {
+        empty("No such action is on record", "All were looked through. Take the filter away to see the others.")
+    } else if view.rows.is_empty() {
+        empty("No action is on record", "What people ask for appears here with its reason, also when it is refused.")
     } else {
         table(view.rows)
     };

@@ -3,13 +3,15 @@
 
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
-use tallystick_domain::view::deliveries::{DeliveriesView, DeliveryLine, MatchLine};
+use tallystick_domain::query::DeliveryFilter;
+use tallystick_domain::view::counted;
+use tallystick_domain::view::deliveries::{DeliveriesView, DeliveryLine, MatchLine, filter_words};
 
 use super::loading::{Asked, Coming, Place, shown};
 use super::{address, pairs_of, with};
 use crate::api::Pairs;
 use crate::api::deliveries::get_deliveries;
-use crate::components::notice::{empty, more};
+use crate::components::notice::{empty, more, searched};
 use crate::components::time::{full_time, time};
 
 /// Inbound deliveries.
@@ -27,9 +29,15 @@ pub fn DeliveriesPage() -> impl IntoView {
 
 /// What the page shows.
 pub fn content(view: DeliveriesView, pairs: &Pairs) -> AnyView {
-    let DeliveriesView { rows, next } = view;
+    let DeliveriesView { rows, next, only, searched: looked_through } = view;
     let count = rows.len();
-    let list = if rows.is_empty() {
+    let list = if rows.is_empty() && only.is_some() {
+        let text = match looked_through {
+            Some(_) => "Older ones were not looked through yet.",
+            None => "All were looked through. Take the filter away to see the others.",
+        };
+        empty("No delivery is like that here", text)
+    } else if rows.is_empty() {
         empty(
             "No delivery is on record",
             "Write a place for them into the configuration under [[webhook]], and say with each tool how they are read. \
@@ -39,17 +47,45 @@ pub fn content(view: DeliveriesView, pairs: &Pairs) -> AnyView {
         table(rows)
     };
     let next = next.map(|after| address("/deliveries", &with(pairs, "after", &after)));
+    let rest = match (next, looked_through) {
+        (Some(next), Some(number)) => {
+            let found = counted(count, "delivery was found", "deliveries were found");
+            searched(format!("{found} in the newest {number} from here on; older ones were not looked through."), next)
+        }
+        (next, _) => more(next, count),
+    };
     view! {
         <section class="page" aria-labelledby="deliveries-title">
             <div class="head">
                 <h1 id="deliveries-title">"Deliveries"</h1>
-                <p class="head__note">"what destinations told by themselves, newest first; signatures verified"</p>
+                <p class="head__note">
+                    "what destinations told by themselves, newest first; what comes without a valid signature is turned away and is not here"
+                </p>
             </div>
+            {filters(only)}
             {list}
-            {more(next, count)}
+            {rest}
         </section>
     }
     .into_any()
+}
+
+fn filters(chosen: Option<DeliveryFilter>) -> AnyView {
+    let chips = DeliveryFilter::ALL
+        .iter()
+        .map(|only| {
+            let is_chosen = chosen == Some(*only);
+            let href = if is_chosen { "/deliveries".to_owned() } else { format!("/deliveries?only={}", only.name()) };
+            view! {
+                <li>
+                    <a class="filter" href=href aria-current=is_chosen.then_some("true")>
+                        {filter_words(*only)}
+                    </a>
+                </li>
+            }
+        })
+        .collect_view();
+    view! { <ul class="filters" aria-label="Only some">{chips}</ul> }.into_any()
 }
 
 fn table(rows: Vec<DeliveryLine>) -> AnyView {

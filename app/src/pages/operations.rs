@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 use tallystick_domain::operation::State;
 use tallystick_domain::query::OperationQuery;
+use tallystick_domain::view::counted;
 use tallystick_domain::view::export::ROWS_LIMIT;
 use tallystick_domain::view::list::OperationsView;
 use tallystick_domain::view::outcomes::number;
@@ -14,7 +15,7 @@ use crate::api::Pairs;
 use crate::api::operation::get_operations;
 use crate::components::choosing::{PARAMETER, boxes, choosing};
 use crate::components::field::hidden;
-use crate::components::notice::{empty, more};
+use crate::components::notice::{empty, more, searched};
 use crate::components::rows::{LinkedRow, Orders, operation_table};
 use crate::components::saved_views::{said, saved_views};
 use crate::morph::is_shown;
@@ -59,9 +60,9 @@ pub fn content(view: OperationsView, asked: &Pairs) -> AnyView {
         (None, false) => ("last first attempt first", "Operations, the last first attempt first"),
     };
     let list = match (rows.is_empty(), is_filtered) {
-        (true, _) if view.next.is_some() => empty(
+        (true, _) if view.is_partly_searched => empty(
             "No operation matches yet",
-            "Only the next keys with this beginning were searched. There are more; go on with the next rows.",
+            "Only a part of the keys with this beginning was looked through. There are more: look on.",
         ),
         (true, true) => empty(
             "No operation matches",
@@ -79,6 +80,13 @@ pub fn content(view: OperationsView, asked: &Pairs) -> AnyView {
         .map(|view| choosing(&view, asked, |to| address("/operations", &with(pairs, PARAMETER, to)), count));
     let file = (count > 0).then(|| csv_link(pairs));
     let next = view.next.map(|after| address("/operations", &with(pairs, "after", &after)));
+    let rest = match next {
+        Some(next) if view.is_partly_searched => {
+            let found = counted(count, "operation was found", "operations were found");
+            searched(format!("{found} in the keys that were looked through; there are more keys."), next)
+        }
+        next => more(next, count),
+    };
     view! {
         <section aria-labelledby="operations-title" class="page">
             <div class="head">
@@ -91,7 +99,7 @@ pub fn content(view: OperationsView, asked: &Pairs) -> AnyView {
             {narrowed(pairs, &view.narrowed)}
             {choosing}
             {list}
-            {more(next, count)}
+            {rest}
             {file}
         </section>
     }

@@ -29,7 +29,7 @@ use tallystick_domain::view::{ChipView, Lens, Moment, TimePrinter};
 use super::{approvals, layers, outcomes, tool};
 use crate::api::ApiError;
 use crate::components::decision::decision;
-use crate::components::notice::{empty, failed, loading, more};
+use crate::components::notice::{empty, failed, loading, more, searched};
 use crate::components::rows::{LinkedRow, Orders, operation_table};
 
 const TRICK: &str = "\"><script>alert(1)</script><img src=x onerror=alert(2)>";
@@ -146,12 +146,15 @@ fn an_action_that_may_be_pressed_leads_to_its_form_and_shows_verdict_and_grounds
 }
 
 #[test]
-fn nothing_there_still_coming_failed_and_a_part_are_different_texts() {
+fn nothing_there_still_coming_failed_a_part_and_partly_searched_are_different_texts() {
     let texts = [
         html(|| empty("Nothing waits", "Everything is settled.")),
         html(loading),
         html(|| failed(&ApiError::StoreUnavailable)),
         html(|| more(Some("/?after=x".into()), 50)),
+        html(|| {
+            searched("2 were found in the newest 2,000; older ones were not looked through.".into(), "/?after=x".into())
+        }),
     ];
     for (index, text) in texts.iter().enumerate() {
         assert!(texts.iter().skip(index + 1).all(|other| other != text), "{text}");

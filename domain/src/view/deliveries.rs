@@ -8,10 +8,9 @@ use super::Moment;
 use super::timeline::link_words;
 use crate::delivery::Scheme;
 use crate::evidence::LinkedBy;
+use crate::query::{DeliveryFilter, LATE};
 use crate::time::{Timestamp, span_in_words};
 
-/// From here on a delivery is late enough to be marked.
-const LATE: Duration = Duration::from_mins(5);
 /// Clocks differ by as much as this without anybody's fault.
 const ORDINARY: Duration = Duration::from_secs(1);
 
@@ -22,6 +21,19 @@ pub struct DeliveriesView {
     pub rows: Vec<DeliveryLine>,
     /// Where the next page starts.
     pub next: Option<String>,
+    /// Which are looked for.
+    pub only: Option<DeliveryFilter>,
+    /// How many were searched, where that was not all and fewer were found than a page has.
+    pub searched: Option<String>,
+}
+
+/// What a link to these deliveries says.
+pub const fn filter_words(only: DeliveryFilter) -> &'static str {
+    match only {
+        DeliveryFilter::Unmatched => "Not matched",
+        DeliveryFilter::Repeated => "Came again",
+        DeliveryFilter::Late => "Late",
+    }
 }
 
 /// One delivery.

@@ -238,6 +238,8 @@ pub struct OperationsView {
     pub rows: Vec<RowView>,
     /// Where the next page starts.
     pub next: Option<String>,
+    /// Whether only a part of what a search may find was looked through.
+    pub is_partly_searched: bool,
     /// When it was read.
     pub as_of: Moment,
     /// The newest change that it shows.

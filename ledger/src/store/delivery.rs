@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
+use sqlx::AssertSqlSafe;
 use tallystick_domain::delivery::Scheme;
 use tallystick_domain::evidence::LinkedBy;
 use tallystick_domain::name::{DeliveryId, DestinationName, OperationId, OperationKey, WebhookName};
+use tallystick_domain::query::{DeliveryFilter, LATE};
 use tallystick_domain::time::Timestamp;
 
 use super::table::{Table, text_keys};
@@ -12,6 +14,13 @@ use super::value::{Cells, known, to_json};
 use super::{Tx, WORKSPACE};
 use crate::LedgerError;
 use crate::deliveries::{Delivery, Inbound, Matched};
+
+/// How many deliveries one page looks through.
+#[cfg(not(feature = "test-clock"))]
+pub(crate) const SEARCHED: u32 = 2_000;
+/// Tests need not receive thousands of deliveries to meet the end of what one page looks through.
+#[cfg(feature = "test-clock")]
+pub(crate) const SEARCHED: u32 = 20;
 
 /// A delivery that is there already leaves everything as it is (I22).
 static DELIVERY: Table = Table {
@@ -48,6 +57,9 @@ static RECEIPT_USE: Table = Table {
     on_conflict: "ON CONFLICT (workspace_id, receipt, op_id) DO NOTHING",
 };
 
+/// Ids are hexadecimal: everything sorts before a tilde.
+const FIRST: &str = "~";
+
 /// Index: `delivery_once`.
 const REPEAT: &str = "UPDATE delivery SET repeats = repeats + 1, repeated_at = $1
      WHERE workspace_id = $2 AND webhook = $3 AND delivery_id = $4";
@@ -68,10 +80,27 @@ pub(super) const RECEIPT_USES: &str = "SELECT op_id FROM receipt_use
 pub(super) const NEWEST: &str =
     "SELECT row_id, webhook, delivery_id, scheme, destination, event, happened_at, received_at, repeats, repeated_at
      FROM delivery WHERE workspace_id = $1 AND row_id < $2 ORDER BY row_id DESC LIMIT $3";
+/// The last of those that one page looks through, if there are more. Index: primary key of delivery, from its end.
+pub(super) const SEARCHED_TO: &str = "SELECT row_id FROM delivery WHERE workspace_id = $1 AND row_id < $2
+     ORDER BY row_id DESC LIMIT 1 OFFSET $3";
 /// Index: primary key of `delivery_match`.
 pub(super) const MATCHES: &str = "SELECT m.row_id, m.op_id, o.operation_key, m.linked_by FROM delivery_match AS m
      JOIN operation AS o ON o.workspace_id = m.workspace_id AND o.op_id = m.op_id
      WHERE m.workspace_id = $1 AND m.row_id IN ({keys}) ORDER BY m.row_id, m.op_id";
+
+/// Those of the newest that are looked for. Indexes: primary key of delivery, from its end, and of `delivery_match`.
+pub(super) fn filtered(only: DeliveryFilter) -> String {
+    let condition = match only {
+        DeliveryFilter::Unmatched => {
+            "NOT EXISTS (SELECT 1 FROM delivery_match AS m WHERE m.workspace_id = $1 AND m.row_id = newest.row_id)"
+                .to_owned()
+        }
+        DeliveryFilter::Repeated => "repeats > 0".to_owned(),
+        DeliveryFilter::Late => format!("received_at - happened_at >= {}", LATE.as_micros()),
+    };
+    let newest = NEWEST.replace("$3", "$4");
+    format!("SELECT * FROM ({newest}) AS newest WHERE {condition} ORDER BY row_id DESC LIMIT $3")
+}
 
 /// A delivery as it is read again.
 pub(crate) struct Kept {
@@ -194,10 +223,16 @@ impl Tx {
         &mut self,
         after: Option<&str>,
         limit: u32,
+        only: Option<DeliveryFilter>,
     ) -> Result<Vec<Delivery>, LedgerError> {
-        // Ids are hexadecimal: everything sorts before a tilde.
-        let after = after.unwrap_or("~");
-        let rows = self.fetch(NEWEST, vec![WORKSPACE.into(), after.into(), (limit + 1).into()]).await?;
+        let mut args = vec![WORKSPACE.into(), after.unwrap_or(FIRST).into(), (limit + 1).into()];
+        let rows = match only {
+            None => self.fetch(NEWEST, args).await?,
+            Some(only) => {
+                args.push((SEARCHED + 1).into());
+                self.fetch(AssertSqlSafe(filtered(only)), args).await?
+            }
+        };
         let mut page: Vec<Delivery> = rows.into_iter().map(|mut cells| read(&mut cells)).collect::<Result<_, _>>()?;
         let keys = text_keys(page.iter().map(|delivery| delivery.row_id.as_str()));
         let mut matches: HashMap<String, Vec<Matched>> = HashMap::new();
@@ -211,6 +246,12 @@ impl Tx {
             delivery.matched = matches.remove(&delivery.row_id).unwrap_or_default();
         }
         Ok(page)
+    }
+
+    /// The delivery up to which one page looks, if there are more.
+    pub(crate) async fn deliveries_searched_to(&mut self, after: Option<&str>) -> Result<Option<String>, LedgerError> {
+        let args = vec![WORKSPACE.into(), after.unwrap_or(FIRST).into(), SEARCHED.into()];
+        self.fetch_one(SEARCHED_TO, args).await?.map(|mut cells| cells.text()).transpose()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use sqlx::AssertSqlSafe;
 use tallystick_domain::operation::{Mark, Mode, Reason};
-use tallystick_domain::query::{OperationQuery, QueueOrder, QueueQuery};
+use tallystick_domain::query::{DeliveryFilter, OperationQuery, QueueOrder, QueueQuery};
 use tallystick_domain::time::Timestamp;
 
 use super::list::{
@@ -58,6 +58,11 @@ fn statements() -> Vec<(&'static str, Statement)> {
     all.extend(lookups());
     all.extend(bulks());
     all.extend(outcomes());
+    all.extend(
+        DeliveryFilter::ALL
+            .iter()
+            .map(|only| ("delivery", fixed(&delivery::filtered(*only), vec!["~".into(), 9_i64.into(), 20_i64.into()]))),
+    );
     all
 }
 
@@ -153,6 +158,7 @@ fn lookups() -> Vec<(&'static str, Statement)> {
         ("delivery_by_destination", fixed(delivery::OF_DESTINATION, vec![text(), text(), 9_i64.into()])),
         ("receipt_use", keyed(delivery::RECEIPT_USES, Vec::new(), &text())),
         ("delivery", fixed(delivery::NEWEST, page.clone())),
+        ("delivery", fixed(delivery::SEARCHED_TO, vec!["~".into(), 20_i64.into()])),
         ("delivery_match", keyed(delivery::MATCHES, Vec::new(), &text())),
         ("action_newest", fixed(action::NEWEST, page.clone())),
         ("action_by_operation", fixed(action::OF_OPERATION, [page.clone(), vec![text()]].concat())),

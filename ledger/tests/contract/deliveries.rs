@@ -7,6 +7,8 @@ use tallystick_domain::delivery::{DeliveryTemplate, Envelope, Scheme};
 use tallystick_domain::evidence::{Claim, LinkedBy};
 use tallystick_domain::name::{DeliveryId, DestinationName, OperationId, WebhookName};
 use tallystick_domain::operation::Head;
+use tallystick_domain::query::{DeliveryFilter, LATE};
+use tallystick_domain::time::Timestamp;
 use tallystick_domain::tool::{Class, Tool};
 use tallystick_ledger::Ledger;
 use tallystick_ledger::deliveries::{DeliveryQuery, Inbound, Received};
@@ -25,6 +27,7 @@ on_both! {
     a_tool_that_learns_to_read_finds_what_came_before,
     what_a_delivery_takes_back_is_a_fact_in_either_order,
     deliveries_are_listed_newest_first,
+    some_deliveries_are_looked_for_a_part_of_the_list_at_a_time,
 }
 
 fn template() -> DeliveryTemplate {
@@ -239,7 +242,7 @@ async fn deliveries_are_listed_newest_first(rig: Rig) {
     }
     let (mut ids, mut after, mut seen) = (Vec::new(), None, BTreeSet::new());
     loop {
-        let query = DeliveryQuery { after: after.clone(), limit: Some(2) };
+        let query = DeliveryQuery { after: after.clone(), limit: Some(2), only: None };
         let page = rig.ledger.deliveries(&admin(), &query).await.unwrap();
         ids.extend(page.rows.iter().map(|row| row.id.to_string()));
         match page.next {
@@ -248,4 +251,42 @@ async fn deliveries_are_listed_newest_first(rig: Rig) {
         }
     }
     assert_eq!(ids, ["evt_4", "evt_3", "evt_2", "evt_1", "evt_0"]);
+}
+
+async fn some_deliveries_are_looked_for_a_part_of_the_list_at_a_time(rig: Rig) {
+    start(&rig).await;
+    let (id, key, epoch) = sent(&rig, "order-1").await;
+    report(&rig.ledger, &id, epoch, timed_out()).await;
+    let named = |number: u32| format!("evt_{number:02}");
+    for number in 0..30 {
+        let body = if number == 20 { format!(r#"{{"key":"{key}","object":{{"id":"ch"}}}}"#) } else { "{}".to_owned() };
+        let mut inbound = delivery(&named(number), "made", &body);
+        if number == 4 {
+            inbound.envelope.happened_at = Some(Timestamp::from_micros(
+                at("2026-10-05T09:00:00Z").as_micros() - i64::try_from(LATE.as_micros()).unwrap(),
+            ));
+        }
+        for _ in 0..if number == 2 { 3 } else { 1 } {
+            rig.ledger.receive_delivery(inbound.clone()).await.unwrap();
+        }
+    }
+    let look = async |only| {
+        let (mut sizes, mut found, mut query) =
+            (Vec::new(), Vec::new(), DeliveryQuery { only, ..DeliveryQuery::default() });
+        loop {
+            let page = rig.ledger.deliveries(&admin(), &query).await.unwrap();
+            sizes.push(page.rows.len());
+            found.extend(page.rows.iter().map(|row| row.id.to_string()));
+            match page.next {
+                Some(next) => query.after = Some(next),
+                None => return (sizes, found),
+            }
+        }
+    };
+    // A page looks through 20 and one more; what lies beyond is on the next.
+    assert_eq!(look(Some(DeliveryFilter::Repeated)).await, (vec![0, 1], vec![named(2)]));
+    assert_eq!(look(Some(DeliveryFilter::Late)).await, (vec![0, 1], vec![named(4)]));
+    let unmatched: Vec<_> = (0..30).rev().filter(|number| *number != 20).map(named).collect();
+    assert_eq!(look(Some(DeliveryFilter::Unmatched)).await, (vec![20, 9], unmatched));
+    assert_eq!(look(None).await.1.len(), 30);
 }

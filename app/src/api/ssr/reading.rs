@@ -8,7 +8,7 @@ use tallystick_domain::json::Json;
 use tallystick_domain::name::{ActionKey, DestinationName, OperationId, ToolName};
 use tallystick_domain::operation::Record;
 use tallystick_domain::permission::Permission;
-use tallystick_domain::query::{OperationQuery, QueryError, QueueQuery};
+use tallystick_domain::query::{DeliveryFilter, OperationQuery, PAGE_SIZE, QueryError, QueueQuery};
 use tallystick_domain::request::{Names, Wire};
 use tallystick_domain::transition::confirmation_text;
 use tallystick_domain::view::action::{
@@ -27,6 +27,7 @@ use tallystick_domain::view::list::{
 use tallystick_domain::view::operation::{
     EntryView, OperationView, RelativeView, class_words, counts, effect_views, entry_view, key_protection, promises,
 };
+use tallystick_domain::view::outcomes::number;
 use tallystick_domain::view::rules::rule_groups;
 use tallystick_domain::view::state::state_badge;
 use tallystick_domain::view::timeline::timeline;
@@ -134,6 +135,8 @@ impl Reader {
         let lens = self.lens(page.as_of, &names);
         Ok(OperationsView {
             rows: page.rows.iter().map(|listed| listed_row(listed, &lens)).collect(),
+            // A page that is not full and not the last is where looking ended.
+            is_partly_searched: page.next.is_some() && page.rows.len() < query.limit.unwrap_or(PAGE_SIZE) as usize,
             next: page.next.clone(),
             as_of: lens.moment(page.as_of),
             sequence: page.sequence.to_string(),
@@ -377,11 +380,19 @@ impl Reader {
 
     /// A page of deliveries.
     pub async fn deliveries(&self, pairs: &Pairs) -> Result<DeliveriesView, ApiError> {
-        let query = DeliveryQuery { after: value(pairs, "after").map(str::to_owned), limit: Some(LOG_PAGE) };
+        let only = DeliveryFilter::from_pairs(borrowed(pairs)).map_err(|error| bad_query(&error))?;
+        let query = DeliveryQuery { after: value(pairs, "after").map(str::to_owned), limit: Some(LOG_PAGE), only };
         let page = self.ledger.deliveries(&self.actor, &query).await.map_err(told)?;
         let names = std::collections::BTreeMap::new();
         let lens = self.lens(page.as_of, &names);
-        Ok(DeliveriesView { rows: page.rows.into_iter().map(|one| delivery(one, &lens)).collect(), next: page.next })
+        // A page that is not full and not the last is where looking ended.
+        let is_partly = page.next.is_some() && page.rows.len() < LOG_PAGE as usize;
+        Ok(DeliveriesView {
+            searched: is_partly.then(|| number(DeliveryQuery::SEARCHED.into())),
+            rows: page.rows.into_iter().map(|one| delivery(one, &lens)).collect(),
+            next: page.next,
+            only,
+        })
     }
 
     /// The settings.

@@ -4,13 +4,13 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use tallystick_domain::query::PAGE_SIZE;
+use tallystick_domain::query::{DeliveryFilter, PAGE_SIZE};
 use tallystick_ledger::deliveries::{Delivery, DeliveryQuery};
 use utoipa::ToSchema;
 
 use super::actions::read_limit;
 use super::document::PageDocument;
-use super::operations::{Pairs, known_pairs, next_link, with_link};
+use super::operations::{Pairs, bad_query, borrowed, known_pairs, next_link, with_link};
 use crate::auth::SignedIn;
 use crate::http::problem::Answer;
 use crate::state::AppState;
@@ -79,20 +79,23 @@ impl From<Delivery> for DeliveryDocument {
     }
 }
 
-/// A page of deliveries, newest first.
+/// A page of deliveries, newest first. `only` is `unmatched`, `repeated` or `late`: a page then looks through some of the
+/// newest, may have few rows or none, and still names the next one; follow `next` until there is none.
 #[utoipa::path(get, path = "/api/v1/deliveries",
-    params(("after" = Option<String>, Query), ("limit" = Option<u32>, Query)),
+    params(("after" = Option<String>, Query), ("limit" = Option<u32>, Query), ("only" = Option<String>, Query)),
     responses((status = 200, body = PageDocument<DeliveryDocument>)))]
 pub async fn list(SignedIn(actor): SignedIn, State(state): State<AppState>, pairs: Pairs) -> Answer<Response> {
-    let pairs = known_pairs(pairs, &["after", "limit"])?;
+    let pairs = known_pairs(pairs, &["after", "limit", "only"])?;
     let find = |name: &str| pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
     let limit = find("limit").map_or(Ok(PAGE_SIZE), read_limit)?;
-    let query = DeliveryQuery { after: find("after").map(str::to_owned), limit: Some(limit) };
+    let only = DeliveryFilter::from_pairs(borrowed(&pairs)).map_err(bad_query)?;
+    let query = DeliveryQuery { after: find("after").map(str::to_owned), limit: Some(limit), only };
     let page = state.ledger.deliveries(&actor, &query).await?;
-    let link = page
-        .next
-        .as_ref()
-        .map(|after| next_link("/api/v1/deliveries", &[("after", after.clone()), ("limit", limit.to_string())]));
+    let link = page.next.as_ref().map(|after| {
+        let place = [("after", after.clone()), ("limit", limit.to_string())];
+        let only = only.map(|only| ("only", only.name().to_owned()));
+        next_link("/api/v1/deliveries", &place.into_iter().chain(only).collect::<Vec<_>>())
+    });
     let document = PageDocument::of(page, DeliveryDocument::from);
     Ok(with_link(link, Json(document).into_response()))
 }
