@@ -54,7 +54,7 @@ test('a budget tells what it bears, what it costs, and leads to what it counts',
   }).toPass({ timeout: 30_000 });
   await hydrated(page);
   await expect(page.getByText('never since this is kept')).toBeVisible();
-  await expect(page.getByRole('row', { name: /^irreversible pay → psp 3 by default 4 / })).toBeVisible();
+  await expect(page.getByRole('row', { name: /^irreversible pay → psp 3 \* 4 30 s \* / })).toBeVisible();
   await expectAccessible(page);
   await pictures(page, 'budgets');
   await page.getByRole('table').getByRole('link', { name: 'psp', exact: true }).click();
@@ -72,7 +72,7 @@ test('a tool has a page of its own, and its operations lead there', async ({ pag
   await hydrated(page);
   await expect(page.getByRole('row', { name: 'Keeps keys ≥ 1 d, from first seen tested live on 2026-09-12' })).toBeVisible();
   const declarations = page.locator('section').filter({ has: page.getByRole('heading', { name: /^Declarations/ }) });
-  await expect(declarations.getByRole('listitem').filter({ hasText: '/class' })).toContainText('"irreversible"');
+  await expect(declarations.locator('.version').filter({ hasText: '/class' })).toContainText('"irreversible"');
   await expectAccessible(page);
   await pictures(page, 'tool');
   await page.goto(`${server.url}/tools`);

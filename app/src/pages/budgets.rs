@@ -352,7 +352,7 @@ fn limits_box(tools: Vec<ToolLimits>) -> AnyView {
     view! {
         <section class="box" aria-labelledby="limits-title">
             <h2 id="limits-title" class="box__title">
-                "What limits an operation, by class " <span class="quiet">"quiet where the tool is silent and the default counts"</span>
+                "What limits an operation, by class " <span class="quiet">"* by default, where the tool is silent"</span>
             </h2>
             <div class="table-wrap" tabindex="0" role="region" aria-label="What limits an operation">
                 <table class="plain limits">
@@ -379,7 +379,7 @@ fn limits_row(one: ToolLimits) -> AnyView {
         .limits
         .into_iter()
         .map(|limit| {
-            let default = limit.is_default.then(|| view! { <span class="unseen">" by default"</span> });
+            let default = limit.is_default.then_some(" *");
             view! {
                 <td class="number" class:quiet=limit.is_default>
                     {limit.value}

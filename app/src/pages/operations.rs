@@ -112,7 +112,7 @@ fn csv_link(pairs: &Pairs) -> AnyView {
     let query = OperationQuery { after: None, limit: None, ..asked.unwrap_or_default() };
     let filters = query.to_pairs().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     view! {
-        <p class="part">
+        <p class="part part--after">
             <a rel="external" href=address("/operations.csv", &filters)>
                 "This list as CSV"
             </a>
