@@ -150,7 +150,7 @@ fn has_focus_on_control() -> bool {
     focused().is_some_and(|element| matches!(element.tag_name().as_str(), "A" | "BUTTON" | "SUMMARY"))
 }
 
-/// In the queue the neighbour's decision is chosen; in other lists the neighbour's link gets the focus.
+/// The neighbour's link gets the focus; in the queue its decision is chosen, too.
 fn move_by(step: i32) {
     let Ok(rows) = document().query_selector_all(".rows tbody tr") else { return };
     let rows: Vec<Element> = (0..rows.length()).filter_map(|at| rows.get(at)?.dyn_into().ok()).collect();
@@ -167,20 +167,41 @@ fn move_by(step: i32) {
     let Some(row) = next.and_then(|at| rows.get(at)) else { return };
     let link =
         |selector| row.query_selector(selector).ok().flatten().and_then(|link| link.dyn_into::<HtmlElement>().ok());
-    match link(".rows__select") {
-        Some(select) => {
-            // At once, so that the next key goes on from here and need not wait for the page.
-            for other in &rows {
-                drop(other.class_list().remove_1("rows__row--chosen"));
-            }
-            drop(row.class_list().add_1("rows__row--chosen"));
-            select.click();
+    if let Some(select) = link(".rows__select") {
+        // At once, so that the next key goes on from here and need not wait for the page.
+        for other in &rows {
+            drop(other.class_list().remove_1("rows__row--chosen"));
         }
-        None => {
-            if let Some(key) = link("th a") {
-                // Fails only for an element that cannot have the focus.
-                let _ = key.focus();
-            }
-        }
+        drop(row.class_list().add_1("rows__row--chosen"));
+        select.click();
+    }
+    // What is read aloud, and where Tab goes on from.
+    if let Some(key) = link("th a") {
+        // Fails only for an element that cannot have the focus.
+        let _ = key.focus();
+    }
+}
+
+fn is_focus_lost() -> bool {
+    focused().is_none_or(|element| element.tag_name() == "BODY")
+}
+
+/// Whether the focus is in a row of a list.
+pub(crate) fn is_in_rows() -> bool {
+    focused().is_some_and(|element| element.closest(".rows tbody").ok().flatten().is_some())
+}
+
+/// Gives the focus a place after content was put where other content had it: the heading of a new page, or of a list that
+/// is another one now; the chosen row for those who were among the rows. A focus that is still there stays.
+pub(crate) fn place_focus(is_new_page: bool, was_in_rows: bool) {
+    if was_in_rows && !is_new_page && is_focus_lost() {
+        with_element(".rows__row--chosen .rows__key", |key| drop(key.focus()));
+    }
+    if is_new_page || is_focus_lost() {
+        with_element("#content h1", |heading| {
+            // A heading takes the focus from scripts alone; Tab passes it by.
+            drop(heading.set_attribute("tabindex", "-1"));
+            drop(heading.focus());
+        });
     }
 }

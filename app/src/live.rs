@@ -47,6 +47,8 @@ pub struct Live {
     pub changes: RwSignal<Vec<Change>>,
     /// Rises when everything must be read anew.
     pub resyncs: RwSignal<u32>,
+    /// Whether content has been put in place since the document came.
+    pub has_shown: StoredValue<bool>,
     has_started: StoredValue<bool>,
 }
 
@@ -56,6 +58,7 @@ pub fn provide_live() {
         status: RwSignal::new(Status::Still),
         changes: RwSignal::new(Vec::new()),
         resyncs: RwSignal::new(0),
+        has_shown: StoredValue::new(false),
         has_started: StoredValue::new(false),
     });
 }

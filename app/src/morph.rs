@@ -29,8 +29,8 @@ fn morph(old: &Element, new: &Element) {
 }
 
 fn morph_attributes(old: &Element, new: &Element) {
-    // Whether details are open is the reader's.
-    let is_readers = |name: &str| name == "open" && old.tag_name() == "DETAILS";
+    // Whether details are open is the reader's, and so is the focus of a heading.
+    let is_readers = |name: &str| matches!((name, old.tag_name().as_str()), ("open", "DETAILS") | ("tabindex", "H1"));
     for name in names_of(new).into_iter().filter(|name| !is_readers(name)) {
         let value = new.get_attribute(&name);
         if value != old.get_attribute(&name) {

@@ -134,3 +134,76 @@ test('everything a page offers is found by name', async ({ page, startServer }) 
   await page.keyboard.press('Escape');
   await expect(field).toBeHidden();
 });
+
+/** What a person who works without a mouse sees of where they are. */
+async function expectFocusSeen(page: Page): Promise<void> {
+  const seen = await page.evaluate(() => {
+    const one = document.activeElement!;
+    const { outlineStyle, outlineWidth } = getComputedStyle(one);
+    const { top, bottom, width } = one.getBoundingClientRect();
+    const isOnScreen = width > 0 && bottom > 0 && top < innerHeight;
+    return { name: one.tagName, isOnScreen, hasOutline: outlineStyle !== 'none' && outlineWidth !== '0px' };
+  });
+  expect(seen, 'where the focus is').toMatchObject({ isOnScreen: true, hasOutline: true });
+  expect(seen.name).not.toBe('BODY');
+}
+
+test('an outcome is found, opened and settled without a mouse', async ({ page, startServer }) => {
+  test.skip(!hasJavaScript(), 'without scripts the browser’s own keys do it');
+  const server = await waiting(page, startServer);
+  const focused = page.locator(':focus');
+  await page.keyboard.press('j');
+  await expect(page).toHaveURL(/selected=/);
+  await expect(focused).toHaveText('charge:order-2');
+  await expectFocusSeen(page);
+  // Also once the panel beside it has come.
+  await expect(page.locator('.panel__key')).toHaveText('charge:order-2');
+  await expect(focused).toHaveText('charge:order-2');
+  await page.keyboard.press('j');
+  await page.keyboard.press('k');
+  await expect(page.locator('.panel__key')).toHaveText('charge:order-2');
+  await expect(focused).toHaveText('charge:order-2');
+  await expectFocusSeen(page);
+  await page.keyboard.press('x');
+  await expect(page.getByText('1 of 5 chosen')).toBeVisible();
+  await page.keyboard.press('x');
+
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { level: 1, name: 'charge:order-2' })).toBeFocused();
+  await expectFocusSeen(page);
+  const form = page.getByRole('link', { name: 'Mark succeeded', exact: true }).first();
+  for (let presses = 0; !(await form.evaluate((link) => link === document.activeElement)); presses += 1) {
+    expect(presses, 'the form is within reach').toBeLessThan(60);
+    await page.keyboard.press('Tab');
+    await expectFocusSeen(page);
+  }
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { level: 1, name: 'Mark succeeded' })).toBeFocused();
+  for (const [label, text] of [[/^Receipt/, 'pi_A'], [/^Reason/, 'Seen on their page.'], [/^To confirm/, 'order-2']] as const) {
+    for (let presses = 0; !(await page.getByLabel(label).evaluate((field) => field === document.activeElement)); presses += 1) {
+      expect(presses, 'the field is within reach').toBeLessThan(20);
+      await page.keyboard.press('Tab');
+    }
+    await expectFocusSeen(page);
+    // Letters that are keys of the list are letters here.
+    await page.keyboard.type(text);
+  }
+  await page.keyboard.press('Enter');
+  await expect(page.getByText('Done. It is on record.')).toBeVisible();
+  await page.goto(`${server.url}/actions`);
+  await expect(page.locator('.rows--log tbody tr')).toHaveCount(1);
+});
+
+test('what is new is said politely, and taking it in does not lose the place', async ({ page, startServer }) => {
+  test.skip(!hasJavaScript(), 'live views are what scripts add');
+  const server = await waiting(page, startServer);
+  const news = page.locator('.new');
+  await expect(news).toHaveRole('status');
+  await expect(news).toHaveText('');
+  importEvents(server, [{ ts: '2026-10-05T10:00:00Z', ev: 'attempt.ended', op: 'op_new', key: 'refund:new', tool: 'payments.refund', dest: 'psp', n: 1, outcome: 'timeout' }]);
+  await expect(news).toHaveText('+1 new');
+  await page.getByRole('button', { name: '+1 new' }).focus();
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { level: 1, name: '6 outcomes need a person' })).toBeFocused();
+  await expect(news).toHaveText('');
+});

@@ -65,8 +65,9 @@ fn surroundings(frame: FrameView, live: Live) -> AnyView {
                 <button class="unseen">"Search"</button>
             </form>
             <span class="top__zone">{frame.zone}</span>
-            <span class="top__live" role="status">
-                {move || live_words(live.status.get())}
+            <span class="top__live">
+                // The time of every change would be news to nobody.
+                <span role="status">{move || live_words(live.status.get())}</span>
                 "as of "
                 {time(frame.as_of)}
             </span>

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::api::fragment::Fragment;
 use crate::api::{ApiError, Pairs};
 use crate::components::notice::{failed, loading};
+use crate::keys::{is_in_rows, place_focus};
 use crate::live::{Change, Live};
 use crate::morph::{is_shown, morph_content};
 
@@ -82,6 +83,7 @@ pub fn shown(Place { asked, fetch, concerns, announces }: Place) -> AnyView {
             read_at.set(shown.sequence.parse().unwrap_or(0));
         }
     });
+    keep_focus(live, asked, data);
     let refresh = live.refresh_on(Box::new(move |change| asked.with_untracked(|asked| concerns(change, asked))));
     Effect::new(move |before: Option<u32>| {
         let count = refresh.get();
@@ -98,6 +100,31 @@ pub fn shown(Place { asked, fetch, concerns, announces }: Place) -> AnyView {
         </Transition>
     }
     .into_any()
+}
+
+/// Content that is put in place takes the focus of what was there away; it goes on where a reader would look next.
+fn keep_focus(live: Live, asked: Memo<Asked>, data: Resource<Result<Shown, ApiError>>) {
+    let was_in_rows = StoredValue::new(false);
+    // The old content is still there when something else is asked for.
+    Effect::new(move |_| {
+        asked.track();
+        was_in_rows.set_value(is_in_rows());
+    });
+    Effect::new(move |before: Option<Option<Vec<String>>>| {
+        let before = before.flatten();
+        if data.with(Option::is_none) {
+            return before;
+        }
+        let names = asked.with_untracked(|asked| asked.names.clone());
+        let is_new_page = before.as_ref() != Some(&names);
+        // A document that just came has the focus where browsers put it.
+        if live.has_shown.try_update_value(|has_shown| std::mem::replace(has_shown, true)) == Some(true) {
+            let was_in_rows = was_in_rows.get_value();
+            // The content is there with the next frame.
+            request_animation_frame(move || place_focus(is_new_page, was_in_rows));
+        }
+        Some(names)
+    });
 }
 
 fn content(shown: Shown) -> AnyView {
