@@ -8,13 +8,15 @@ pub mod session_store;
 pub mod sign_in;
 pub mod token;
 
-use axum::Json;
-use axum::extract::{FromRequestParts, Request, State};
+use std::collections::HashMap;
+
+use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::http::header::{ACCEPT, AUTHORIZATION, REFERER, WWW_AUTHENTICATE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
+use axum::{Form, Json};
 use tallystick_app::api::ApiError;
 use tallystick_domain::name::PrincipalId;
 use tallystick_domain::permission::Actor;
@@ -63,7 +65,7 @@ pub async fn identify(State(state): State<AppState>, session: Session, mut reque
             request.extensions_mut().insert(actor);
         }
         Ok(None) if is_open(request.uri().path()) => {}
-        Ok(None) => return turn_away(&request),
+        Ok(None) => return turn_away(request).await,
     }
     next.run(request).await
 }
@@ -109,7 +111,7 @@ fn is_open(path: &str) -> bool {
 }
 
 /// A program gets a problem; a person is sent to sign in and comes back to where they were.
-fn turn_away(request: &Request) -> Response {
+async fn turn_away(request: Request) -> Response {
     let path = request.uri().path();
     let is_page = !path.starts_with("/api/") && !path.starts_with("/ui/") && path != "/metrics";
     if is_page && matches!(*request.method(), Method::GET | Method::HEAD) {
@@ -120,7 +122,7 @@ fn turn_away(request: &Request) -> Response {
         return Problem::not_signed_in().into_response();
     }
     if wants_html(request.headers()) {
-        return session_ended(request.headers());
+        return session_ended(request).await;
     }
     if path.starts_with("/ui/") {
         // In the pages' own words, so that a page can show what it means.
@@ -129,18 +131,35 @@ fn turn_away(request: &Request) -> Response {
     Problem::not_signed_in().into_response()
 }
 
-/// A form was sent after its session had ended: it must be plain that nothing was done, and the way back must be there.
-fn session_ended(headers: &HeaderMap) -> Response {
-    let form = headers.get(REFERER).and_then(|referer| referer.to_str().ok()).and_then(url::local_part);
+/// What people write in forms, by the fields' names. Choices and confirmations are made anew.
+const WRITTEN: [(&str, &str); 5] = [
+    ("reason", "Reason"),
+    ("statement", "Statement"),
+    ("receipt", "Receipt"),
+    ("reference", "Reference"),
+    ("arguments", "Arguments"),
+];
+
+/// A form was sent after its session had ended: it must be plain that nothing was done, the way back must be there, and what
+/// was written must not be lost with it.
+async fn session_ended(request: Request) -> Response {
+    let form = request.headers().get(REFERER).and_then(|referer| referer.to_str().ok()).and_then(url::local_part);
     let back = sign_in_address(&form.unwrap_or_else(|| "/".to_owned()));
-    Notice::new(
+    let fields: HashMap<String, String> =
+        Form::from_request(request, &()).await.map(|Form(fields)| fields).unwrap_or_default();
+    let notice = Notice::new(
         NOT_SIGNED_IN.status,
         "Your session has ended",
         "You were no longer signed in when this form was sent. Nothing was done, and nothing of it was recorded. \
          Sign in; you come back to the form and can send it again.",
-    )
-    .link(back, "Sign in")
-    .into_response()
+    );
+    let written = |(name, label)| fields.get(name).filter(|text| !text.is_empty()).map(|text| (label, text));
+    WRITTEN
+        .into_iter()
+        .filter_map(written)
+        .fold(notice, |notice, (label, text)| notice.kept(format!("{label}, as you wrote it"), text))
+        .link(back, "Sign in")
+        .into_response()
 }
 
 /// Where to sign in, and where to go afterwards.

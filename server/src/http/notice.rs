@@ -16,6 +16,7 @@ pub struct Notice {
     status: u16,
     title: String,
     text: String,
+    kept: Vec<(String, String)>,
     links: Vec<(String, String)>,
     retry_after_s: Option<u64>,
 }
@@ -23,7 +24,14 @@ pub struct Notice {
 impl Notice {
     /// A message under a title.
     pub fn new(status: u16, title: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { status, title: title.into(), text: text.into(), links: Vec::new(), retry_after_s: None }
+        Self {
+            status,
+            title: title.into(),
+            text: text.into(),
+            kept: Vec::new(),
+            links: Vec::new(),
+            retry_after_s: None,
+        }
     }
 
     /// What a problem document says.
@@ -31,6 +39,13 @@ impl Notice {
         let mut notice = Self::new(problem.kind().status, problem.kind().title, problem.detail());
         notice.retry_after_s = problem.retry_after_s();
         notice
+    }
+
+    /// Gives back what somebody typed under a label.
+    #[must_use]
+    pub fn kept(mut self, label: impl Into<String>, text: impl Into<String>) -> Self {
+        self.kept.push((label.into(), text.into()));
+        self
     }
 
     /// Adds a way on.
@@ -41,6 +56,16 @@ impl Notice {
     }
 
     fn html(&self) -> String {
+        let mut kept = String::new();
+        for (label, text) in &self.kept {
+            // Writing to a string cannot fail.
+            let _ = write!(
+                kept,
+                "<h2 class=\"label\">{}</h2><pre class=\"code-box\" tabindex=\"0\">{}</pre>",
+                escape(label),
+                escape(text)
+            );
+        }
         let mut links = String::new();
         for (address, label) in &self.links {
             // Writing to a string cannot fail.
@@ -50,7 +75,7 @@ impl Notice {
             "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title} · Tallystick</title>\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
              <link rel=\"stylesheet\" href=\"{sheet}\"></head>\
-             <body class=\"notice-page\"><main class=\"notice\" role=\"main\"><h1>{title}</h1><p>{text}</p>{links}</main></body></html>",
+             <body class=\"notice-page\"><main class=\"notice\" role=\"main\"><h1>{title}</h1><p>{text}</p>{kept}{links}</main></body></html>",
             title = escape(&self.title),
             sheet = assets::stylesheet_url(),
             text = escape(&self.text),

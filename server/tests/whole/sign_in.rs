@@ -163,11 +163,13 @@ async fn a_form_sent_after_its_session_ended_says_that_nothing_was_done_and_lead
         .with("accept", HTML)
         .with("sec-fetch-site", "same-origin")
         .with("referer", "http://127.0.0.1:8642/operations/some-id/mark_succeeded");
-    let answer = browser.post_form("/ui/submit_action", &[("operation_id", "some-id"), ("reason", "typed")]).await;
+    let fields = [("operation_id", "some-id"), ("reason", "typed </pre><b>there</b>"), ("confirmation", "id")];
+    let answer = browser.post_form("/ui/submit_action", &fields).await;
     assert_eq!(answer.status, 401);
     let page = answer.text();
     assert!(page.contains("Nothing was done"), "{page}");
     assert!(page.contains("href=\"/sign-in?next=/operations/some-id/mark_succeeded\""), "{page}");
+    assert!(page.contains("typed &lt;/pre&gt;&lt;b&gt;there") && !page.contains("some-id</pre>"), "{page}");
 }
 
 #[tokio::test]
