@@ -1,50 +1,16 @@
 // What people decide is carried out at the destination, which counts: a timeout that a look-up confirms, an undo that two
 // people agree to, a destination that is paused, and a workflow that goes back.
-import { ANONYMOUS, expect, expectAccessible, hasJavaScript, hydrated, picture, signIn, test } from '../support/test.ts';
+import { ANONYMOUS, expect, expectAccessible, hydrated, picture, signIn, test } from '../support/test.ts';
+import { CHARGE, REFUND, approve, openForm, secondPerson, untilSaid } from '../support/acting.ts';
 import { Destination } from '../support/destination.ts';
-import { command, declareTool } from '../support/record.ts';
+import { declareTool } from '../support/record.ts';
 import type { Server, StartOptions } from '../support/server.ts';
-import type { Browser, Page } from '@playwright/test';
+import type { Page } from '@playwright/test';
 
 test.use({ storageState: ANONYMOUS });
 test.setTimeout(120_000);
 
 const KEY = 'charge:order-1';
-
-const CONTRACT = {
-  key_location: 'Idempotency-Key',
-  key_retention_s: 86_400,
-  stores: '2xx_only',
-  on_in_flight: 'blocks',
-  scope: [],
-  layer_retries: 'off',
-  intermediaries: false,
-  success_receipt: { pointer: '/id' },
-  client_deadline_s: 1,
-  max_arrival_delay_s: 1,
-  lookup_count: 1,
-  verification: 'tested_live',
-  lookup: { by: 'key', consistency: 'strong', complete: true },
-  compensation: { tool: 'refund' },
-};
-
-const CHARGE = {
-  name: 'charge',
-  class: 'reversible',
-  destination: 'psp',
-  contract: CONTRACT,
-  stake: { amount_minor: 'amount', currency: 'currency' },
-  dual_threshold_minor: 100_000,
-  request: { method: 'POST', path: '/charges' },
-  look_up: { path: '/charges?key={key}', items: '/data', receipt: '/id' },
-};
-
-const REFUND = {
-  ...CHARGE,
-  name: 'refund',
-  contract: { ...CONTRACT, compensation: undefined },
-  request: { method: 'POST', path: '/refunds/{/receipt}' },
-};
 
 let destination: Destination;
 test.beforeEach(async () => {
@@ -60,16 +26,6 @@ async function play(page: Page, startServer: (options: StartOptions) => Promise<
   return server;
 }
 
-/** The page of another person, who signs in by a one-time address. */
-async function secondPerson(browser: Browser, server: Server, role: string): Promise<Page> {
-  const printed = command(server, ['user', 'add', 'noor', '--name', 'Noor Haddad', '--role', role]);
-  const context = await browser.newContext({ storageState: ANONYMOUS, javaScriptEnabled: hasJavaScript() });
-  const page = await context.newPage();
-  const path = /\/sign-in\/link\/\w+/.exec(printed)![0];
-  await page.goto(server.url + path);
-  return page;
-}
-
 async function propose(page: Page, server: Server, amount: number, more: object = {}): Promise<string> {
   const answer = await page.request.post(`${server.url}/api/v1/operations`, {
     data: { operation_key: KEY, tool: 'charge', arguments: { order: 'order-1', amount, currency: 'EUR' }, ...more },
@@ -79,34 +35,10 @@ async function propose(page: Page, server: Server, amount: number, more: object 
   return `${server.url}/operations/${(await answer.json()).id}`;
 }
 
-/** Opens an action's form from the operation's page. */
-async function openForm(page: Page, operation: string, label: string): Promise<void> {
-  await page.goto(operation);
-  await hydrated(page);
-  await page.getByRole('link', { name: label, exact: true }).first().click();
-  await expect(page.getByRole('heading', { level: 1, name: label })).toBeVisible();
-  await hydrated(page);
-}
-
-async function approve(page: Page, operation: string): Promise<void> {
-  await openForm(page, operation, 'Approve');
-  await page.getByLabel(/^Reason/).fill('The order was checked.');
-  await page.getByRole('button', { name: 'Approve' }).click();
-  await expect(page.getByText('Done. It is on record.')).toBeVisible();
-}
-
-/** Opens a page again and again until it says so: with JavaScript off nobody else would. */
-async function untilSaid(page: Page, url: string, words: string): Promise<void> {
-  await expect(async () => {
-    await page.goto(url);
-    await expect(page.getByText(words).filter({ visible: true }).first()).toBeVisible({ timeout: 1_000 });
-  }).toPass({ timeout: 60_000 });
-}
-
 test('a dropped connection is uncertain until a person looks it up, and then confirmed', async ({ page, browser, startServer }) => {
   const server = await play(page, startServer);
   const noor = await secondPerson(browser, server, 'approver');
-  destination.dropsNext = true;
+  destination.drops = 1;
   destination.canBeAsked = false;
   const operation = await propose(page, server, 2_000);
   await approve(noor, operation);

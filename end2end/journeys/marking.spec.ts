@@ -1,5 +1,6 @@
 // Case R01 after its timeout, as an operator meets it: open it from the queue, decide once, and find that it counted once.
 import { ANONYMOUS, expect, expectAccessible, hasJavaScript, hydrated, picture, signIn, test } from '../support/test.ts';
+import { formFields } from '../support/acting.ts';
 import { R01, REVERSIBLE_CHARGE, declareTool, importEvents } from '../support/record.ts';
 import type { Server } from '../support/server.ts';
 import type { Page } from '@playwright/test';
@@ -47,7 +48,7 @@ test('an uncertain charge is marked succeeded, and pressing again counts once', 
   await expectAccessible(page);
   await picture(page, 'mark-succeeded');
   await fillIn(page, 'Found pi_A on the provider’s own page.');
-  const sent = await formFields(page);
+  const sent = await formFields(page, '/ui/submit_action');
   await page.getByRole('button', { name: 'Mark succeeded' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Mark succeeded' })).toBeVisible();
   await expect(page.getByText('Done. It is on record.')).toBeVisible();
@@ -142,13 +143,4 @@ async function openAction(page: Page, key: string, label: string): Promise<void>
   await page.getByRole('link', { name: label, exact: true }).first().click();
   await expect(page.getByRole('heading', { level: 1, name: label })).toBeVisible();
   await hydrated(page);
-}
-
-/** What the form would send. */
-async function formFields(page: Page): Promise<Record<string, string>> {
-  const fields: Record<string, string> = {};
-  for (const field of await page.locator('form[action="/ui/submit_action"] [name]').all()) {
-    fields[(await field.getAttribute('name'))!] = await field.inputValue();
-  }
-  return fields;
 }

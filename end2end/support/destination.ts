@@ -10,8 +10,9 @@ interface Made {
 
 export class Destination {
   private readonly made = new Map<string, Made>();
-  /** Whether the next write is carried out and its connection dropped before an answer. */
-  dropsNext = false;
+  private readonly writes = new Map<string, number>();
+  /** How many of the next writes are carried out, and their connections dropped before an answer. */
+  drops = 0;
   /** Whether the next write is declined: nothing is made. */
   declinesNext = false;
   /** Whether it can be asked what it made. */
@@ -38,6 +39,11 @@ export class Destination {
     return [...this.made.values()].filter((made) => made.path === path).length;
   }
 
+  /** How many writes came under each key, whatever they made. */
+  get attempts(): number[] {
+    return [...this.writes.values()];
+  }
+
   /** Ends it with its connections. */
   async stop(): Promise<void> {
     this.server.closeAllConnections();
@@ -52,16 +58,17 @@ export class Destination {
       const found = this.made.get(url.searchParams.get('key') ?? '');
       return json(response, 200, { data: found ? [{ id: found.receipt }] : [] });
     }
+    const key = String(request.headers['idempotency-key']);
+    this.writes.set(key, (this.writes.get(key) ?? 0) + 1);
     if (this.declinesNext) {
       this.declinesNext = false;
       return json(response, 402, { error: { code: 'declined' } });
     }
-    const key = String(request.headers['idempotency-key']);
     const before = this.made.get(key);
     const made = before ?? { receipt: `obj_${this.made.size + 1}`, path: url.pathname };
     this.made.set(key, made);
-    if (this.dropsNext) {
-      this.dropsNext = false;
+    if (this.drops > 0) {
+      this.drops -= 1;
       request.socket.destroy();
       return;
     }

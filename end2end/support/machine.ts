@@ -42,12 +42,12 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Runs one statement in the administrative database of the tests' PostgreSQL. */
-export function runSql(statement: string): void {
+/** Runs one statement, in the administrative database of the tests' PostgreSQL if no other is named; the rows as text. */
+export function runSql(statement: string, url = required('TALLYSTICK_TEST_POSTGRES')): string {
   const psql = findProgram('psql', postgresFolders());
   if (!psql) throw new Error('psql was not found');
-  const words = [required('TALLYSTICK_TEST_POSTGRES'), '--quiet', '--set=ON_ERROR_STOP=1', '--command', statement];
-  execFileSync(psql, words, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const words = [url, '--quiet', '--tuples-only', '--no-align', '--set=ON_ERROR_STOP=1', '--command', statement];
+  return execFileSync(psql, words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
 /** Debian keeps PostgreSQL's programs off the search path, one folder a version. */

@@ -94,16 +94,25 @@ export function hasJavaScript(): boolean {
 
 /** Checks the page against WCAG 2.2 A and AA with axe. Axe is a script itself, so it runs where scripts do. */
 export async function expectAccessible(page: Page): Promise<void> {
-  if (!hasJavaScript()) return;
-  const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
-  const { violations } = await new AxeBuilder({ page }).withTags(rules).analyze();
-  const found = violations.map((rule) => `${rule.id}: ${rule.help} (${rule.nodes.map((node) => node.target).join(' · ')})`);
-  expect(found, 'accessibility').toEqual([]);
+  if (hasJavaScript()) expect(await violations(page), 'accessibility').toEqual([]);
+}
+
+/** What axe finds against WCAG 2.2 A and AA, or against one of its rules. */
+export async function violations(page: Page, rule?: string): Promise<string[]> {
+  const axe = new AxeBuilder({ page });
+  const chosen = rule ? axe.withRules(rule) : axe.withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']);
+  const { violations } = await chosen.analyze();
+  return violations.map((found) => `${found.id}: ${found.help} (${found.nodes.map((node) => node.target).join(' · ')})`);
 }
 
 /** Keeps a picture of the page (whole, or as a screen shows it) in `target/screenshots`, for people and for the README. */
 export async function picture(page: Page, name: string, fullPage = true): Promise<void> {
-  const folder = fileURLToPath(new URL('../../target/screenshots/', import.meta.url));
+  await page.screenshot({ path: `${pictures()}${name}-${test.info().project.name}.png`, fullPage });
+}
+
+/** The folder of the pictures, or one in it. */
+export function pictures(name = ''): string {
+  const folder = fileURLToPath(new URL(`../../target/screenshots/${name}`, import.meta.url));
   mkdirSync(folder, { recursive: true });
-  await page.screenshot({ path: `${folder}${name}-${test.info().project.name}.png`, fullPage });
+  return folder;
 }
