@@ -96,7 +96,7 @@ pub fn shown(Place { asked, fetch, concerns, announces }: Place) -> AnyView {
     view! {
         {new}
         <Transition fallback=loading>
-            {move || Suspend::new(async move { data.await.map_or_else(|error| failed(&error), content) })}
+            {move || Suspend::new(async move { data.await.map_or_else(|error| failure(&error), content) })}
         </Transition>
     }
     .into_any()
@@ -125,6 +125,14 @@ fn keep_focus(live: Live, asked: Memo<Asked>, data: Resource<Result<Shown, ApiEr
         }
         Some(names)
     });
+}
+
+fn failure(error: &ApiError) -> AnyView {
+    view! {
+        <Title text=format!("{} · Tallystick", error.title()) />
+        {failed(error)}
+    }
+    .into_any()
 }
 
 fn content(shown: Shown) -> AnyView {
