@@ -154,22 +154,22 @@ test('an outcome is found, opened and settled without a mouse', async ({ page, s
   const focused = page.locator(':focus');
   await page.keyboard.press('j');
   await expect(page).toHaveURL(/selected=/);
-  await expect(focused).toHaveText('charge:order-2');
+  await expect(focused).toHaveText('charge:order-3');
   await expectFocusSeen(page);
   // Also once the panel beside it has come.
-  await expect(page.locator('.panel__key')).toHaveText('charge:order-2');
-  await expect(focused).toHaveText('charge:order-2');
+  await expect(page.locator('.panel__key')).toHaveText('charge:order-3');
+  await expect(focused).toHaveText('charge:order-3');
   await page.keyboard.press('j');
   await page.keyboard.press('k');
-  await expect(page.locator('.panel__key')).toHaveText('charge:order-2');
-  await expect(focused).toHaveText('charge:order-2');
+  await expect(page.locator('.panel__key')).toHaveText('charge:order-3');
+  await expect(focused).toHaveText('charge:order-3');
   await expectFocusSeen(page);
   await page.keyboard.press('x');
   await expect(page.getByText('1 of 5 chosen')).toBeVisible();
   await page.keyboard.press('x');
 
   await page.keyboard.press('Enter');
-  await expect(page.getByRole('heading', { level: 1, name: 'charge:order-2' })).toBeFocused();
+  await expect(page.getByRole('heading', { level: 1, name: 'charge:order-3' })).toBeFocused();
   await expectFocusSeen(page);
   const form = page.getByRole('link', { name: 'Mark succeeded', exact: true }).first();
   for (let presses = 0; !(await form.evaluate((link) => link === document.activeElement)); presses += 1) {
@@ -179,7 +179,7 @@ test('an outcome is found, opened and settled without a mouse', async ({ page, s
   }
   await page.keyboard.press('Enter');
   await expect(page.getByRole('heading', { level: 1, name: 'Mark succeeded' })).toBeFocused();
-  for (const [label, text] of [[/^Receipt/, 'pi_A'], [/^Reason/, 'Seen on their page.'], [/^To confirm/, 'order-2']] as const) {
+  for (const [label, text] of [[/^Receipt/, 'pi_A'], [/^Reason/, 'Seen on their page.'], [/^To confirm/, 'order-3']] as const) {
     for (let presses = 0; !(await page.getByLabel(label).evaluate((field) => field === document.activeElement)); presses += 1) {
       expect(presses, 'the field is within reach').toBeLessThan(20);
       await page.keyboard.press('Tab');
