@@ -11,9 +11,9 @@ use tallystick_domain::view::tools::{LimitView, ToolPage as ToolContent, ToolVie
 use super::layers::{owners, what_is_wrong};
 use super::loading::{Asked, Coming, Place, shown};
 use crate::api::workspace::get_tool;
+use crate::components::difference::difference;
 use crate::components::notice::{banner, empty};
 use crate::components::time::full_time;
-use crate::components::timeline::changes;
 
 /// One tool.
 #[component]
@@ -253,7 +253,7 @@ fn history(versions: Vec<VersionView>, has_older: bool) -> AnyView {
 fn version(one: VersionView) -> AnyView {
     let what = match one.changes {
         None => view! { <p class="quiet">"the first declaration"</p> }.into_any(),
-        Some(lines) => changes(lines),
+        Some(made) => difference(made),
     };
     view! {
         <li class="version">

@@ -3,11 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::arguments::{DifferenceView, difference_view};
 use super::layers::{LayerFinding, LayerRow};
 use super::operation::{Promise, class_words, promises, verification_words};
-use super::{ChangeLine, Lens, Moment};
+use super::{Lens, Moment};
 use crate::contract::Contract;
-use crate::fingerprint::{Json, diff};
+use crate::difference::diff;
+use crate::fingerprint::Json;
 use crate::name::PrincipalId;
 use crate::time::{Timestamp, span_in_words};
 use crate::tool::{Class, Tool};
@@ -114,7 +116,7 @@ pub struct VersionView {
     /// Who declared it.
     pub by: String,
     /// What it made different; nothing of the first.
-    pub changes: Option<Vec<ChangeLine>>,
+    pub changes: Option<DifferenceView>,
 }
 
 /// Declarations, the newest first, each with what it made different; when each was made, and by whom. At most `shown`;
@@ -133,12 +135,12 @@ pub fn versions(
     (declared.iter().enumerate().take(shown).map(view).collect(), declared.len() > shown)
 }
 
-fn differences(before: &Tool, after: &Tool) -> Vec<ChangeLine> {
+fn differences(before: &Tool, after: &Tool) -> DifferenceView {
     let json = |tool: &Tool| {
         let numberless = Tool { version: 0, ..tool.clone() };
         serde_json::to_vec(&numberless).ok().and_then(|bytes| Json::parse(&bytes).ok()).unwrap_or(Json::Null)
     };
-    diff(&json(before), &json(after)).into_iter().map(Into::into).collect()
+    difference_view(&diff(&json(before), &json(after)), &[])
 }
 
 /// The page of one tool.
@@ -208,8 +210,12 @@ mod tests {
         let names = BTreeMap::from([("ida".to_owned(), "Ida Lindqvist".to_owned())]);
         let (told, has_older) = versions(&all, 5, &lens(&names));
         assert_eq!((told.len(), has_older, told[0].by.as_str()), (2, false, "Ida Lindqvist"));
-        let changes: Vec<_> =
-            told[0].changes.iter().flatten().map(|change| (change.path.as_str(), change.after.as_deref())).collect();
+        let changes: Vec<_> = told[0]
+            .changes
+            .iter()
+            .flat_map(|made| &made.lines)
+            .map(|change| (change.path.as_str(), change.after.as_deref()))
+            .collect();
         assert_eq!(changes, [("/class", Some("\"irreversible\"")), ("/contract/attempts_cap", Some("4"))]);
         assert_eq!(told[1].changes, None, "the first differs from nothing");
         // What is cut off still tells what came after it.
