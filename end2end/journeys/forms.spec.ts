@@ -1,6 +1,6 @@
 // No button lies: whatever happens in the middle of a form, it ends in one effect or in none, and the page says in which.
 // A double click, a replayed request and an overtaken version are in `marking`.
-import { ANONYMOUS, expect, expectAccessible, hydrated, picture, signIn, test } from '../support/test.ts';
+import { ANONYMOUS, expect, expectAccessible, hasJavaScript, hydrated, picture, signIn, test } from '../support/test.ts';
 import { formFields } from '../support/acting.ts';
 import { R01, REVERSIBLE_CHARGE, command, declareTool, importEvents } from '../support/record.ts';
 import type { Server } from '../support/server.ts';
@@ -164,8 +164,14 @@ test('a form in the middle of a bulk action: back, reload and a second tab start
   await page.getByRole('button', { name: 'Start: Comment' }).click();
   await expect(page.getByRole('heading', { name: 'How far it is' })).toBeVisible();
   await page.reload();
-  await twin.getByRole('button', { name: 'Start: Comment' }).click();
-  await expect(twin.getByText('Already recorded')).toBeVisible();
+  const again = twin.getByRole('button', { name: 'Start: Comment' });
+  if (hasJavaScript()) {
+    // That tab follows: what is started cannot be started there any more.
+    await expect(again).toHaveCount(0);
+  } else {
+    await again.click();
+    await expect(twin.getByText('Already recorded')).toBeVisible();
+  }
   await page.goBack();
   await hydrated(page);
   await expect(page.getByRole('button', { name: 'Start: Comment' })).toHaveCount(0);
