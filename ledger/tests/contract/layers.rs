@@ -104,7 +104,12 @@ async fn declarations_kept_before_this_edition_are_found(rig: Rig) {
     // As the edition before left it: the lines are there, and nothing says which of them are declarations.
     rig.sql("DROP TABLE layer_line").await;
     rig.sql("DROP INDEX outcome_by_attempts").await;
-    rig.sql("DELETE FROM schema_migration WHERE version = 10").await;
+    // And what came after it.
+    rig.sql("DROP TABLE budget_refusal").await;
+    for column in ["short_since", "short_until"] {
+        rig.sql(&format!("ALTER TABLE destination DROP COLUMN {column}")).await;
+    }
+    rig.sql("DELETE FROM schema_migration WHERE version >= 10").await;
     let later = rig.another().await.layers(&viewer()).await.unwrap();
     assert_eq!(later.declarations.len(), 1);
     assert_eq!(rig.count("layer_line").await, 1);
