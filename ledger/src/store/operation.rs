@@ -60,12 +60,14 @@ pub(super) static BY_ID: LazyLock<&'static str> = LazyLock::new(|| {
         format!("SELECT {} FROM operation WHERE workspace_id = $1 AND op_id IN ({{keys}}) ORDER BY op_id", *LISTED);
     sql.leak()
 });
-/// Index: primary key and `operation_by_intent`. With every member of their intents, in the same order.
+/// Index: primary key and `operation_by_intent`. With every member of their intents. Not ordered where nothing is locked:
+/// SQLite would read the whole primary key, in its order, for a single one.
 pub(super) static WITH_INTENTS: LazyLock<&'static str> = LazyLock::new(|| with_intents(sqlite::AMONG, ""));
 /// The same; see [`postgres::AMONG`].
 pub(super) static WITH_INTENTS_POSTGRES: LazyLock<&'static str> = LazyLock::new(|| with_intents(postgres::AMONG, ""));
-static WITH_INTENTS_LOCKED: LazyLock<&'static str> =
-    LazyLock::new(|| with_intents(postgres::AMONG, postgres::LOCK_ROWS));
+/// In the order of the ids, as [`BY_ID`].
+pub(super) static WITH_INTENTS_LOCKED: LazyLock<&'static str> =
+    LazyLock::new(|| with_intents(postgres::AMONG, &format!(" ORDER BY op_id{}", postgres::LOCK_ROWS)));
 static BY_ID_LOCKED: LazyLock<&'static str> = LazyLock::new(|| format!("{}{}", *BY_ID, postgres::LOCK_ROWS).leak());
 /// Index: primary key of journal.
 pub(super) const FACTS: &str = "SELECT op_id, version, facts FROM journal
@@ -100,7 +102,7 @@ impl Tx {
         self.operations_read(ids, true).await
     }
 
-    /// Records by id with every other member of their intents. In a write transaction their rows stay locked.
+    /// Records by id with every other member of their intents, in no order. In a write transaction their rows stay locked.
     pub(crate) async fn operations_load_with_intents(&mut self, ids: &[&str]) -> Result<Vec<Loaded>, LedgerError> {
         let sql = match self.conn {
             Conn::Postgres(_) => *WITH_INTENTS_LOCKED,
@@ -220,11 +222,10 @@ impl Tx {
     }
 }
 
-fn with_intents((before, after): (&str, &str), locked: &str) -> &'static str {
+fn with_intents((before, after): (&str, &str), end: &str) -> &'static str {
     let sql = format!(
         "SELECT {} FROM operation WHERE workspace_id = $1 AND intent_id {before}SELECT asked.intent_id
-            FROM operation AS asked WHERE asked.workspace_id = $1 AND asked.op_id IN ({{keys}}){after}
-         ORDER BY op_id{locked}",
+            FROM operation AS asked WHERE asked.workspace_id = $1 AND asked.op_id IN ({{keys}}){after}{end}",
         *LISTED
     );
     sql.leak()

@@ -17,7 +17,8 @@ use super::{
 };
 use crate::LedgerError;
 
-const ASKED: usize = 3;
+/// So few that a plan does not hang on the size of a test's table.
+const FEW: usize = 3;
 
 /// A statement with the index it must use and what the planner said.
 #[derive(Debug)]
@@ -38,9 +39,16 @@ impl Tx {
             Conn::Postgres(_) | Conn::PostgresReader(_) => "EXPLAIN",
         };
         let mut plans = Vec::new();
-        let with_intents = self.pick(*operation::WITH_INTENTS, *operation::WITH_INTENTS_POSTGRES);
-        let with_intents = ("operation_by_intent", keyed(with_intents, Vec::new(), &"x".into()));
-        for (index, Statement { sql, args }) in statements().into_iter().chain([with_intents]) {
+        // A single key has a text, and a plan, of its own.
+        let mut all: Vec<_> = [1, FEW].into_iter().flat_map(statements).collect();
+        let with_intents = [
+            self.pick(*operation::WITH_INTENTS, *operation::WITH_INTENTS_POSTGRES),
+            self.pick(*operation::WITH_INTENTS, *operation::WITH_INTENTS_LOCKED),
+        ];
+        for sql in with_intents {
+            all.extend([1, FEW].map(|asked| ("operation_by_intent", keyed(sql, Vec::new(), &"x".into(), asked))));
+        }
+        for (index, Statement { sql, args }) in all {
             let rows = self.fetch(AssertSqlSafe(format!("{explain} {sql}")), args).await?;
             let words = rows.into_iter().flat_map(super::value::Cells::rest).filter_map(|value| match value {
                 Value::Text(text) => text,
@@ -52,12 +60,12 @@ impl Tx {
     }
 }
 
-fn statements() -> Vec<(&'static str, Statement)> {
+fn statements(asked: usize) -> Vec<(&'static str, Statement)> {
     let mut all = pages();
     all.extend(queues());
-    all.extend(lookups());
+    all.extend(lookups(asked));
     all.extend(bulks());
-    all.extend(outcomes());
+    all.extend(outcomes(asked));
     all.extend(
         DeliveryFilter::ALL
             .iter()
@@ -120,7 +128,8 @@ fn queues() -> Vec<(&'static str, Statement)> {
     ]
 }
 
-fn lookups() -> Vec<(&'static str, Statement)> {
+fn lookups(asked: usize) -> Vec<(&'static str, Statement)> {
+    let keyed = |sql, first, key: &Value| keyed(sql, first, key, asked);
     let text = || Value::from("x");
     let bytes = || Value::from(vec![0_u8; 32]);
     let page: Vec<Value> = vec!["~".into(), 51_i64.into()];
@@ -179,7 +188,8 @@ fn bulks() -> Vec<(&'static str, Statement)> {
     ]
 }
 
-fn outcomes() -> Vec<(&'static str, Statement)> {
+fn outcomes(asked: usize) -> Vec<(&'static str, Statement)> {
+    let keyed = |sql, first, key: &Value| keyed(sql, first, key, asked);
     let (text, at) = (|| Value::from("x"), Timestamp::from_micros);
     let window = || OperationQuery { since: Some(at(5)), until: Some(at(9)), ..OperationQuery::default() };
     let counted = |query: OperationQuery| counted_statement(&query, Some((at(7), "x")));
@@ -214,12 +224,12 @@ fn fixed(sql: &str, rest: Vec<Value>) -> Statement {
     Statement { sql: sql.to_owned(), args }
 }
 
-/// A statement that asks for some keys: few, so that the answer does not hang on the size of a test's table.
-fn keyed(sql: &str, first: Vec<Value>, key: &Value) -> Statement {
+/// A statement that asks for so many keys.
+fn keyed(sql: &str, first: Vec<Value>, key: &Value, asked: usize) -> Statement {
     let mut statement = fixed(sql, first);
     let start = statement.args.len();
-    statement.args.extend((0..ASKED).map(|_| key.clone()));
-    let list: Vec<_> = (start..start + ASKED).map(|at| format!("${}", at + 1)).collect();
+    statement.args.extend((0..asked).map(|_| key.clone()));
+    let list: Vec<_> = (start..start + asked).map(|at| format!("${}", at + 1)).collect();
     statement.sql = sql.replace("{keys}", &list.join(", "));
     statement
 }
