@@ -10,7 +10,7 @@ mod served;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use figures::{Outcome, row};
+use figures::{Outcome, given, row};
 use serde_json::json;
 use served::Server;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
@@ -53,9 +53,7 @@ async fn main() -> Outcome<()> {
 }
 
 fn operations() -> usize {
-    let arguments: Vec<String> = std::env::args().collect();
-    let given = arguments.iter().position(|argument| argument == "--operations").and_then(|at| arguments.get(at + 1));
-    given.and_then(|text| text.parse().ok()).unwrap_or(1_000)
+    given("--operations").and_then(|text| text.parse().ok()).unwrap_or(1_000)
 }
 
 /// A new database beside the administrative one.

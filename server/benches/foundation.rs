@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use client::Client;
 use figures::{Outcome, row};
-use served::{Server, url};
+use served::{Server, sizes, url};
 use spans::{millis, percentiles};
 use tallystick::auth::token;
 use tallystick_domain::evidence::Trust;
@@ -54,14 +54,6 @@ async fn main() -> Outcome<()> {
         );
     }
     proposals(folder.path()).await
-}
-
-fn sizes() -> Vec<usize> {
-    let arguments: Vec<String> = std::env::args().collect();
-    let given = arguments.iter().position(|argument| argument == "--rows").and_then(|at| arguments.get(at + 1));
-    let sizes: Vec<usize> =
-        given.map_or_else(Vec::new, |text| text.split(',').filter_map(|n| n.parse().ok()).collect());
-    if sizes.is_empty() { vec![10_000, 1_000_000] } else { sizes }
 }
 
 async fn open(file: &Path) -> Outcome<Ledger> {

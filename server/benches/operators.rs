@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use client::Client;
-use figures::{Outcome, row};
+use figures::{Outcome, given, row};
 use served::{Server, url};
 use spans::{millis, percentiles};
 use tallystick::auth::token;
@@ -35,8 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Outcome<()> {
-    let operators = given("--operators", 200);
-    let lasts = Duration::from_secs(60 * u64::try_from(given("--minutes", 10))?);
+    let operators = number("--operators", 200);
+    let lasts = Duration::from_secs(60 * u64::try_from(number("--minutes", 10))?);
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("operators.db");
     new_record(&file).await?;
@@ -88,10 +88,8 @@ async fn main() -> Outcome<()> {
     if missed == 0 { Ok(()) } else { Err("a change was missed".into()) }
 }
 
-fn given(name: &str, default: usize) -> usize {
-    let arguments: Vec<String> = std::env::args().collect();
-    let value = arguments.iter().position(|argument| argument == name).and_then(|at| arguments.get(at + 1));
-    value.and_then(|text| text.parse().ok()).unwrap_or(default)
+fn number(name: &str, default: usize) -> usize {
+    given(name).and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 async fn new_record(file: &Path) -> Outcome<()> {

@@ -5,6 +5,11 @@ use std::error::Error;
 /// A bench stops at whatever goes wrong.
 pub type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
+/// What follows a word of the command line.
+pub fn given(name: &str) -> Option<String> {
+    std::env::args().skip_while(|word| word != name).nth(1)
+}
+
 /// The line above the figures.
 pub fn head() {
     println!("{:<52} {:>11} {:>11} {:>8}   target", "figure", "ours", "raw", "ratio");

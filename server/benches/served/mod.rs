@@ -8,11 +8,18 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::Outcome;
-use crate::figures::row;
+use crate::figures::{given, row};
 
 /// The address of a file for the ledger.
 pub fn url(file: &Path) -> String {
     format!("sqlite:{}", file.display())
+}
+
+/// How many rows the command line asks for.
+pub fn sizes() -> Vec<usize> {
+    let sizes: Vec<usize> =
+        given("--rows").map_or_else(Vec::new, |text| text.split(',').filter_map(|n| n.parse().ok()).collect());
+    if sizes.is_empty() { vec![10_000, 1_000_000] } else { sizes }
 }
 
 /// The process.
