@@ -4,7 +4,7 @@ import { ANONYMOUS, expect, expectAccessible, hasJavaScript, hydrated, picture, 
 import { formFields } from '../support/acting.ts';
 import { R01, REVERSIBLE_CHARGE, command, declareTool, importEvents } from '../support/record.ts';
 import type { Server } from '../support/server.ts';
-import type { Page } from '@playwright/test';
+import type { BrowserContext, Page } from '@playwright/test';
 
 test.use({ storageState: ANONYMOUS });
 
@@ -59,12 +59,7 @@ test('after going back the form says what became of it, and reloading the answer
 
 test('one form in two tabs is sent once', async ({ page, context, startServer }) => {
   const server = await formOfOne(page, startServer);
-  const key = await page.locator('input[name=action_key]').inputValue();
-  // A duplicated tab has the same form; opening its address again makes another one.
-  const twin = await context.newPage();
-  await twin.goto(page.url());
-  await hydrated(twin);
-  await twin.locator('input[name=action_key]').evaluate((field, key) => ((field as HTMLInputElement).value = key), key);
+  const twin = await duplicate(page, context);
   await fillIn(page);
   await fillIn(twin);
   await press(page);
@@ -77,11 +72,7 @@ test('one form in two tabs is sent once', async ({ page, context, startServer })
 
 test('one form in two tabs with different words counts as it was sent first', async ({ page, context, startServer }) => {
   const server = await formOfOne(page, startServer);
-  const key = await page.locator('input[name=action_key]').inputValue();
-  const twin = await context.newPage();
-  await twin.goto(page.url());
-  await hydrated(twin);
-  await twin.locator('input[name=action_key]').evaluate((field, key) => ((field as HTMLInputElement).value = key), key);
+  const twin = await duplicate(page, context);
   await fillIn(page);
   await press(page);
   await expect(page.getByText('Done. It is on record.')).toBeVisible();
@@ -199,3 +190,13 @@ test('settings that somebody else changed meanwhile are not overwritten', async 
   await expect(page.getByText('Not saved')).toBeVisible();
   await expect(page.locator('input[name=zone]')).toHaveValue('Asia/Tokyo');
 });
+
+// A second tab with the same form: opening its address again would make another one.
+async function duplicate(page: Page, context: BrowserContext): Promise<Page> {
+  const key = await page.locator('input[name=action_key]').inputValue();
+  const twin = await context.newPage();
+  await twin.goto(page.url());
+  await hydrated(twin);
+  await twin.locator('input[name=action_key]').evaluate((field, key) => ((field as HTMLInputElement).value = key), key);
+  return twin;
+}
