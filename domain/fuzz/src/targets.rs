@@ -676,7 +676,7 @@ fn redaction(bytes: &[u8]) -> Result<bool, String> {
 fn is_hidden(json: &Json, name: &str) -> bool {
     match json {
         Json::Object(members) => members.iter().all(|(own, value)| {
-            let hidden = own != name || value.as_str() == Some(tallystick_domain::view::arguments::REDACTED);
+            let hidden = own != name || value.as_str() == Some(tallystick_domain::contract::REDACTED);
             hidden && is_hidden(value, name)
         }),
         Json::Array(items) => items.iter().all(|item| is_hidden(item, name)),

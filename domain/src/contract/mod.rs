@@ -24,6 +24,9 @@ use crate::attempt::{End, GrpcStatus};
 use crate::budget::BudgetKind;
 use crate::operation::named;
 
+/// What stands where the value of a secret field was; as an argument it is refused.
+pub const REDACTED: &str = "•••••• redacted by the tool's rules";
+
 named! {
     /// How the key is written where it travels.
     KeyQuoting {

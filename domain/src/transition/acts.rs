@@ -2,6 +2,7 @@
 //! evaluated here again (I29).
 
 use crate::action::{Act, ActionInput, AwaitedAct, Pick};
+use crate::contract::REDACTED;
 use crate::decision::{self, ActionRuling, Ruling, Verdict};
 use crate::fingerprint::Json;
 use crate::name::{ActionKey, OperationId, OperationKey, Receipt};
@@ -12,7 +13,6 @@ use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use crate::transition::carry::Accepted;
 use crate::transition::{ActOutcome, Command, Decision, conclude};
-use crate::view::arguments::REDACTED;
 
 /// The most characters a reason, statement or reference may have.
 const TEXT_LIMIT: usize = 4_000;

@@ -5,13 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{Lens, Moment, with_separators};
 use crate::approval::{Approval, Approver};
+use crate::contract::REDACTED;
 use crate::difference::{Likeness, all_they_differ_in};
 use crate::fingerprint::Hash;
 use crate::json::Json;
 use crate::operation::{Fact, FieldChange, Mode, Proposal, Record};
 
-/// What stands where a secret was.
-pub const REDACTED: &str = "•••••• redacted by the tool's rules";
 /// Nested lists can make the pretty text many times as long as what was received; beyond this it goes on one line.
 const PRETTY_BYTES: usize = 128 * 1024;
 /// The most fields of one difference that are shown.

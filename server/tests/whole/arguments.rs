@@ -1,8 +1,8 @@
 //! Arguments on pages: exact, in versions, and never more of them than a page can bear.
 
 use serde_json::{Value, json};
+use tallystick_domain::contract::REDACTED;
 use tallystick_domain::permission::Role;
-use tallystick_domain::view::arguments::REDACTED;
 
 use crate::support::{Answer, App, Client};
 
